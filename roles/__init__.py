@@ -1,0 +1,1 @@
+"""One role a file; the function has the name of the file."""

@@ -1,0 +1,1 @@
+"""Stoker keeps SGLang fired up on Proxmox LXC GPU hosts."""

@@ -1,0 +1,1 @@
+"""Reads: one command, one parse, a frozen dataclass out; `default` means absent."""

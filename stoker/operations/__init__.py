@@ -1,0 +1,1 @@
+"""Writes: states, not acts, and only the difference."""

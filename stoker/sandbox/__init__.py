@@ -1,0 +1,1 @@
+"""A Proxmox-like node with real LXC containers on this machine; every stand-in lives here."""

@@ -1,0 +1,1 @@
+"""Pure: what should run. Imports neither pyinfra nor `stoker.health`."""
