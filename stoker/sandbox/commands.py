@@ -1,0 +1,41 @@
+"""Running a command of this machine, in an environment of our own."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from stoker.refused import Refused
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LC_ALL": "C.UTF-8",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+
+
+def attempt(
+    words: Sequence[str | Path], stdin: bytes = b"", timeout_s: float = 600
+) -> subprocess.CompletedProcess[bytes]:
+    """Run it and give what came of it, whatever its exit status."""
+    return subprocess.run(
+        [str(word) for word in words],
+        input=stdin,
+        capture_output=True,
+        env=_ENVIRONMENT,
+        cwd="/",
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def run(words: Sequence[str | Path], stdin: bytes = b"", timeout_s: float = 600) -> str:
+    """Run it and give its standard output; `Refused` with its last words when it fails."""
+    done = attempt(words, stdin, timeout_s)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[-3:]
+        raise Refused(
+            f"cannot run `{' '.join(str(word) for word in words[:6])}`: exit status "
+            f"{done.returncode}, {' / '.join(said) or 'no words'}; see what it says when run by hand"
+        )
+    return done.stdout.decode(errors="replace")

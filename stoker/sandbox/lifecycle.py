@@ -1,0 +1,156 @@
+"""Up, down and what lies between. Every step looks first, so `up` may be killed and run again."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from stoker.refused import Refused
+from stoker.sandbox import contents, gpu, guest, image, keys, machine, network, node, places
+from stoker.sandbox import state as states
+from stoker.sandbox.files import remove_tree
+from stoker.sandbox.state import Container, Node, State
+
+
+@dataclass(frozen=True)
+class Size:
+    """What was asked for: containers and GPUs are those of each node."""
+
+    nodes: int = 1
+    containers: int = 1
+    gpus: int = 8
+    template: str = "debian-12"
+
+
+def plan(name: str, size: Size, subnet: str) -> State:
+    """The instance of that size in that subnet: VMIDs from 200 on pve1, from 300 on pve2."""
+    nodes = tuple(
+        Node(f"pve{number + 1}", network.node_address(subnet, number))
+        for number in range(size.nodes)
+    )
+    containers = tuple(
+        Container(
+            home.name,
+            200 + 100 * number + index,
+            network.container_address(subnet, number * size.containers + index),
+        )
+        for number, home in enumerate(nodes)
+        for index in range(size.containers)
+    )
+    return State(name, subnet, size.gpus, size.template, nodes, containers)
+
+
+def size_of(state: State) -> Size:
+    """The size an instance was built with."""
+    nodes = len(state.nodes)
+    return Size(nodes, len(state.containers) // nodes, state.gpus, state.template)
+
+
+def checked(size: Size) -> Size:
+    """The same, or `Refused` where the network or the consoles of this machine do not suffice."""
+    limits = {"nodes": (1, 8), "containers": (0, 52 // size.nodes if size.nodes else 0)}
+    limits["gpus"] = (0, 16)
+    wrong = [
+        f"cannot build {getattr(size, key)} {key}: between {least} and {most} fit; ask for those"
+        for key, (least, most) in limits.items()
+        if not least <= getattr(size, key) <= most
+    ]
+    if wrong:
+        raise Refused("\n".join(wrong))
+    return size
+
+
+def up(name: str, size: Size) -> State:
+    """Build what is missing of the instance and start what does not run."""
+    found = machine.look()
+    machine.refuse_production(found)
+    machine.refuse_unfit(found, needs_disk=not states.exists(name))
+    machine.install(found)
+    with _alone():
+        state = _planned(name, size)
+        image.template(state.template)
+        root = image.node_root()
+        network.present(state)
+    owner = int(os.environ.get("SUDO_UID", "0"))
+    public = {}
+    for home in state.nodes:
+        fresh = _node_up(state, home, root, owner)
+        public[home.address] = fresh
+    keys.write_known_hosts(state.known_hosts, public)
+    for home in state.nodes:
+        _guests_up(state, home)
+    return state
+
+
+def _planned(name: str, size: Size) -> State:
+    if states.exists(name):
+        existing = states.load(name)
+        if plan(name, size, existing.subnet) != existing:
+            raise Refused(
+                f"cannot change the size of sandbox {name} while it stands; run "
+                f"`python -m stoker.sandbox down --name {name}` first"
+            )
+        return existing
+    taken = [*network.used_networks(), *(state.subnet for state in states.all_states())]
+    state = plan(name, size, network.free_subnet(taken))
+    state.save()
+    return state
+
+
+def _node_up(state: State, home: Node, root: "os.PathLike[str]", owner: int) -> str:
+    node.copy_standins(state, home)
+    gpu_file = node.data(state, home) / "gpu" / "state.json"
+    if not gpu_file.exists():
+        gpu.write(gpu_file, gpu.initial(f"{state.name}/{home.name}", state.gpus))
+    if node.running(state, home):
+        return node.host_key(state, home)
+    _say(f"starting node {home.name} at {home.address}")
+    public = node.prepare(state, home, image.node_root(), owner)
+    node.start(state, home)
+    return public
+
+
+def _guests_up(state: State, home: Node) -> None:
+    listed = guest.statuses(state, home)
+    for container in (c for c in state.containers if c.node == home.name):
+        if container.vmid not in listed:
+            _say(f"creating container {container.vmid} on {home.name}")
+            guest.created(state, home, container)
+            contents.placed(state, container)
+        if listed.get(container.vmid) != "running":
+            guest.started(state, home, container)
+
+
+def down(name: str) -> None:
+    """Remove the instance; images and wheels stay in the cache."""
+    state = states.load(name)
+    for home in state.nodes:
+        node.stop(state, home)
+    network.absent(state)
+    remove_tree(state.directory)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One choice of a subnet at a time on this machine."""
+    places.ROOT.mkdir(parents=True, exist_ok=True)
+    with (places.ROOT / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _say(what: str) -> None:
+    print(f"  {what}", flush=True)
+
+
+def described(state: State) -> str:
+    """The instance as `status` prints it."""
+    return json.dumps(
+        {
+            "name": state.name,
+            "nodes": {n.name: n.address for n in state.nodes},
+            "containers": {c.vmid: c.address for c in state.containers},
+        }
+    )

@@ -1,0 +1,171 @@
+"""One node: a copy-on-write view of the node image, run as an LXC system container."""
+
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+from stoker.refused import Refused
+from stoker.sandbox import commands, keys, node_files, places, standins
+from stoker.sandbox.files import replace_link, write_atomically
+from stoker.sandbox.state import Node, State
+
+
+def lxc_name(state: State, node: Node) -> str:
+    """What LXC on this machine calls the node."""
+    return f"stk-{state.name}-{node.name}"
+
+
+def lxc_path(state: State) -> Path:
+    """The directory LXC on this machine is told to look in."""
+    return state.directory / "nodes"
+
+
+def data(state: State, node: Node) -> Path:
+    """What the node keeps on this machine's own file system: guests, GPU state, stand-ins."""
+    return state.directory / "data" / node.name
+
+
+def config(state: State, node: Node, image: Path) -> str:
+    """The LXC configuration: privileged, cgroup2 alone, as Proxmox VE 8 and 9 have it.
+
+    The v1 hierarchies of this machine, if it has any, stay outside: systemd in the node must not
+    meet them. The second mounts of proc and sysfs, out of the way, let an unprivileged guest
+    mount its own. An overlay cannot lie on an overlay, hence the bind mounts of `data`.
+    """
+    home = lxc_path(state) / lxc_name(state, node)
+    kept = data(state, node)
+    binds = {
+        kept / "lxc": "var/lib/lxc",
+        kept / "gpu": "var/lib/stoker-gpu",
+        kept / "stand-ins": "usr/lib/stoker-sandbox",
+        places.WHEELS: "var/lib/stoker/wheels",
+        places.TEMPLATES: "var/lib/vz/template/cache",
+    }
+    mounts = "".join(
+        f"lxc.mount.entry = {source} {target} none bind,create=dir 0 0\n"
+        for source, target in binds.items()
+    )
+    return f"""\
+lxc.include = /usr/share/lxc/config/common.conf
+lxc.uts.name = {node.name}
+lxc.rootfs.path = overlay:{image}:{home}/upper
+lxc.net.0.type = veth
+lxc.net.0.link = {state.bridge}
+lxc.net.0.flags = up
+lxc.apparmor.profile = unconfined
+lxc.seccomp.profile =
+lxc.cap.drop =
+lxc.cgroup.devices.allow = a
+lxc.cgroup2.devices.allow = a
+lxc.mount.auto =
+lxc.mount.auto = proc:rw sys:rw
+lxc.mount.entry = cgroup2 sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0
+lxc.mount.entry = proc dev/.lxc/proc proc create=dir,optional 0 0
+lxc.mount.entry = sys dev/.lxc/sys sysfs create=dir,optional 0 0
+lxc.mount.entry = /dev/fuse dev/fuse none bind,create=file,optional 0 0
+{mounts}lxc.tty.max = 0
+lxc.pty.max = 4096
+lxc.signal.halt = SIGRTMIN+3
+"""
+
+
+def running(state: State, node: Node) -> bool:
+    """Whether the node's init is there."""
+    words = ["lxc-info", "-P", lxc_path(state), "-n", lxc_name(state, node), "-s", "-H"]
+    return commands.attempt(words).stdout.strip() == b"RUNNING"
+
+
+def prepare(state: State, node: Node, image: Path, owner: int) -> str:
+    """Write the files of a node that does not run yet; give its public host key."""
+    home = lxc_path(state) / lxc_name(state, node)
+    upper = home / "upper"
+    for directory in ("lxc", "gpu", "stand-ins"):
+        (data(state, node) / directory).mkdir(parents=True, exist_ok=True)
+    places.WHEELS.mkdir(parents=True, exist_ok=True)
+    opens = keys.present(state.ssh_key, f"stoker-sandbox-{state.name}", owner)
+    host_key = upper / "etc/ssh/ssh_host_ed25519_key"
+    public = keys.present(host_key, node.name, 0)
+    for path, content in node_files.files(node, state.subnet, opens).items():
+        write_atomically(upper / path, content, 0o600 if path.startswith("root/") else 0o644)
+    (upper / "root/.ssh").chmod(0o700)
+    (upper / "root").chmod(0o700)
+    for link, target in standins.links().items():
+        replace_link(upper / link, target)
+    write_atomically(home / "config", config(state, node, image))
+    return public
+
+
+def host_key(state: State, node: Node) -> str:
+    """The public key the node's sshd shows."""
+    home = lxc_path(state) / lxc_name(state, node)
+    return (home / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text()
+
+
+def start(state: State, node: Node) -> None:
+    """Boot it and wait until its sshd answers and its own systemd has finished starting."""
+    log = state.directory / f"{node.name}.log"
+    name = lxc_name(state, node)
+    started = commands.attempt(["lxc-start", "-P", lxc_path(state), "-n", name, "-d", "-o", log])
+    if started.returncode != 0:
+        said = log.read_text(errors="replace").strip().splitlines()[-2:] if log.exists() else []
+        raise Refused(
+            f"cannot start node {node.name}: lxc-start says {' / '.join(said) or 'nothing'}; "
+            f"see {log}"
+        )
+    _await_ssh(node, timeout_s=60)
+    attach(state, node, ["systemctl", "is-system-running", "--wait"], check=False)
+
+
+def _await_ssh(node: Node, timeout_s: float) -> None:
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        try:
+            with socket.create_connection((node.address, node.ssh_port), timeout=1) as connection:
+                if connection.recv(4) == b"SSH-":
+                    return
+        except OSError:
+            time.sleep(0.05)
+    raise Refused(
+        f"cannot reach node {node.name}: nothing answers ssh at {node.address} after "
+        f"{timeout_s:.0f} s; look at its journal or run `python -m stoker.sandbox reset`"
+    )
+
+
+def attach(
+    state: State, node: Node, words: list[str], stdin: bytes = b"", *, check: bool = True
+) -> str:
+    """Run a command in the node as its root, in a clean environment; give its output."""
+    before = ["lxc-attach", "-P", str(lxc_path(state)), "-n", lxc_name(state, node)]
+    before += ["--clear-env", "-v", "HOME=/root", "-v", f"PATH={_PATH}", "--"]
+    if check:
+        return commands.run([*before, *words], stdin)
+    return commands.attempt([*before, *words], stdin).stdout.decode(errors="replace")
+
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def stop(state: State, node: Node) -> None:
+    """End it and everything in it, without asking: there is nothing in it to be kept."""
+    if running(state, node):
+        words = ["lxc-stop", "-P", lxc_path(state), "-n", lxc_name(state, node), "-k"]
+        commands.run(words, timeout_s=60)
+
+
+def copy_standins(state: State, node: Node) -> None:
+    """The node's stand-ins are those of this checkout, also while it runs."""
+    target = data(state, node) / "stand-ins"
+    for name, content in standins.contents().items():
+        path = target / name
+        if not path.exists() or path.read_bytes() != content:
+            write_atomically(path, content, 0o755)
+
+
+def discard(state: State, node: Node) -> None:
+    """Delete its file systems; it must not run."""
+    for directory in (lxc_path(state) / lxc_name(state, node), data(state, node)):
+        if directory.exists():
+            shutil.rmtree(directory)
+    os.sync()

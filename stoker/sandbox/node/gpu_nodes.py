@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""STAND-IN for the NVIDIA kernel driver's device nodes, run once at every boot of a sandbox node.
+
+Nodes of NVIDIA's own major 195 cannot be opened without the driver, so these are other character
+devices that open harmlessly: screens of unused virtual consoles (major 7) as GPUs and control
+node. As with the real driver the major of nvidia-uvm is another one after each boot. Which numbers
+were given is written to the state file, where a scanner finds them on the sandbox only.
+"""
+
+import json
+import os
+import stat
+import sys
+
+STATE = "/var/lib/stoker-gpu/state.json"
+FIRST_SCREEN = 20  # consoles from here on are used by no getty of the outer machine
+
+
+def allocate_screen(number):
+    """Make the kernel allocate a virtual console, so that its screen device can be opened."""
+    path = "/dev/stoker-gpu-tty"  # /run is mounted nodev
+    os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(4, number))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK))
+    finally:
+        os.unlink(path)
+
+
+def miscellaneous(name):
+    """Number of one of the kernel's miscellaneous devices, None if it is not there."""
+    with open("/proc/misc") as stream:
+        found = dict(reversed(line.split()) for line in stream)
+    return [10, int(found[name])] if name in found else None
+
+
+def uvm_pair(boots):
+    """Numbers of nvidia-uvm and nvidia-uvm-tools for the boot with that count."""
+    screens = [[7, FIRST_SCREEN + 40], [7, FIRST_SCREEN + 41]]
+    others = [miscellaneous("vga_arbiter"), miscellaneous("cpu_dma_latency")]
+    return others if boots % 2 and None not in others else screens
+
+
+def numbers(minors, boots):
+    """Device numbers by node name for GPUs of those minors."""
+    found = {"nvidia%d" % minor: [7, FIRST_SCREEN + minor] for minor in minors}
+    found["nvidiactl"] = [7, FIRST_SCREEN + 39]
+    found["nvidia-uvm"], found["nvidia-uvm-tools"] = uvm_pair(boots)
+    return found
+
+
+def make(directory, nodes):
+    """Create the device nodes, world-writable as nvidia-modprobe leaves them."""
+    for name, (major, minor) in nodes.items():
+        path = os.path.join(directory, name)
+        if os.path.lexists(path):
+            os.unlink(path)
+        if major == 7:
+            allocate_screen(minor)
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
+        os.chmod(path, 0o666)
+
+
+def main():
+    if not os.path.exists(STATE):
+        return 0
+    with open(STATE) as stream:
+        state = json.load(stream)
+    state["boots"] += 1
+    state["nodes"] = numbers([gpu["minor"] for gpu in state["gpus"]], state["boots"])
+    state["majors"] = {
+        "nvidia": state["nodes"]["nvidiactl"][0],
+        "nvidia-uvm": state["nodes"]["nvidia-uvm"][0],
+    }
+    if state["failures"].get("driver") != "not-loaded":
+        make("/dev", state["nodes"])
+    with open(STATE + ".new", "w") as stream:
+        json.dump(state, stream, indent=2)
+    os.replace(STATE + ".new", STATE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
