@@ -1,4 +1,4 @@
-"""`python -m stoker.sandbox up|status|down|reset`: the Proxmox-like node on this machine."""
+"""`python -m stoker.sandbox up|status|down|reset|break`: the Proxmox-like node on this machine."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from stoker.refused import Refused
-from stoker.sandbox import image, lifecycle, places
+from stoker.sandbox import breakage, image, lifecycle, places, report
 from stoker.sandbox import state as states
 from stoker.sandbox.lifecycle import Size
 
@@ -30,6 +30,12 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--containers", type=int, help="containers on each node (1)")
             command.add_argument("--gpus", type=int, help="stand-in GPUs on each node (8)")
             command.add_argument("--template", choices=image.SUITES, help="guests (debian-12)")
+    broken = commands.add_parser("break", help="inject a failure into the stand-in GPUs")
+    broken.add_argument("--name", default="demo", help="which instance (demo)")
+    which = broken.add_mutually_exclusive_group(required=True)
+    which.add_argument("scenario", nargs="?", help="name of a failure")
+    which.add_argument("--list", action="store_true", help="print the names, one a line")
+    which.add_argument("--heal", action="store_true", help="take all failures back")
     return top
 
 
@@ -42,20 +48,31 @@ def _size(asked: argparse.Namespace) -> Size:
     return lifecycle.checked(Size(**(vars(size) | given)))
 
 
+def _break(asked: argparse.Namespace) -> None:
+    if asked.list:
+        print("\n".join(breakage.SCENARIOS))
+    elif asked.heal:
+        breakage.heal(states.load(asked.name))
+    else:
+        breakage.inject(states.load(asked.name), asked.scenario)
+
+
 def act(asked: argparse.Namespace) -> None:
     """Do what the command line says."""
     places.checked_name(asked.name)
     if asked.command == "status":
-        print(lifecycle.described(states.load(asked.name)))
+        print(report.summary(states.load(asked.name), live=os.geteuid() == 0))
     elif asked.command == "up":
-        print(lifecycle.described(lifecycle.up(asked.name, _size(asked))))
+        print(report.summary(lifecycle.up(asked.name, _size(asked))))
+    elif asked.command == "break":
+        _break(asked)
     elif asked.command == "down":
         lifecycle.down(asked.name)
     elif asked.command == "reset":
         size = _size(asked)
         if states.exists(asked.name):
             lifecycle.down(asked.name)
-        print(lifecycle.described(lifecycle.up(asked.name, size)))
+        print(report.summary(lifecycle.up(asked.name, size)))
 
 
 def become_root(arguments: Sequence[str]) -> int:
@@ -74,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     asked = parser().parse_args(words)
     try:
-        if os.geteuid() != 0 and asked.command != "status":
+        only_reads = asked.command == "status" or getattr(asked, "list", False)
+        if os.geteuid() != 0 and not only_reads:
             return become_root(words)
         act(asked)
     except Refused as reason:

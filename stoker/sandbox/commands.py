@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 from stoker.refused import Refused
 
@@ -15,7 +14,7 @@ _ENVIRONMENT = {
 
 
 def attempt(
-    words: Sequence[str | Path], stdin: bytes = b"", timeout_s: float = 600
+    words: Sequence[object], stdin: bytes = b"", timeout_s: float = 600
 ) -> subprocess.CompletedProcess[bytes]:
     """Run it and give what came of it, whatever its exit status."""
     return subprocess.run(
@@ -29,13 +28,13 @@ def attempt(
     )
 
 
-def run(words: Sequence[str | Path], stdin: bytes = b"", timeout_s: float = 600) -> str:
+def run(words: Sequence[object], stdin: bytes = b"", timeout_s: float = 600) -> str:
     """Run it and give its standard output; `Refused` with its last words when it fails."""
     done = attempt(words, stdin, timeout_s)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[-3:]
         raise Refused(
             f"cannot run `{' '.join(str(word) for word in words[:6])}`: exit status "
-            f"{done.returncode}, {' / '.join(said) or 'no words'}; see what it says when run by hand"
+            f"{done.returncode}, {' / '.join(said) or 'no words'}; run it by hand to see more"
         )
     return done.stdout.decode(errors="replace")

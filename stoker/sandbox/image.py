@@ -97,16 +97,16 @@ def _build(recipe: Recipe, kept: Path, options: list[str]) -> None:
     for left_over in kept.parent.glob("unfinished-*"):
         remove_tree(left_over) if left_over.is_dir() else left_over.unlink()
     with tempfile.TemporaryDirectory(dir=places.CACHE) as scratch:
-        os.chmod(scratch, 0o755)
+        Path(scratch).chmod(0o755)
         listed = Path(scratch, "image.sources")
         write_atomically(listed, recipe.sources)
         added = Path(scratch, "added")
         for path, content in recipe.files:
             write_atomically(added / path, content)
-        masked = [f"--customize-hook=chroot \"$1\" systemctl mask {' '.join(_MASKED)}"]
+        masked = [f'--customize-hook=chroot "$1" systemctl mask {" ".join(_MASKED)}']
         copied = [f"--customize-hook=sync-in {added} /"] if recipe.files else []
         words = ["mmdebstrap", "--mode=root", *options, f"--include={','.join(recipe.packages)}"]
-        words += ["--aptopt=Acquire::Retries \"5\"", *_proxies(), *masked, *copied]
+        words += ['--aptopt=Acquire::Retries "5"', *_proxies(), *masked, *copied]
         commands.run([*words, recipe.suite, unfinished, listed], timeout_s=1800)
     unfinished.rename(kept)
 

@@ -1,14 +1,14 @@
 """Up, down and what lies between. Every step looks first, so `up` may be killed and run again."""
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from stoker.refused import Refused
-from stoker.sandbox import contents, gpu, guest, image, keys, machine, network, node, places
+from stoker.sandbox import contents, guest, image, keys, lxc_node, machine, network, places
 from stoker.sandbox import state as states
 from stoker.sandbox.files import remove_tree
 from stoker.sandbox.state import Container, Node, State
@@ -74,10 +74,7 @@ def up(name: str, size: Size) -> State:
         root = image.node_root()
         network.present(state)
     owner = int(os.environ.get("SUDO_UID", "0"))
-    public = {}
-    for home in state.nodes:
-        fresh = _node_up(state, home, root, owner)
-        public[home.address] = fresh
+    public = {home.address: _node_up(state, home, root, owner) for home in state.nodes}
     keys.write_known_hosts(state.known_hosts, public)
     for home in state.nodes:
         _guests_up(state, home)
@@ -99,26 +96,27 @@ def _planned(name: str, size: Size) -> State:
     return state
 
 
-def _node_up(state: State, home: Node, root: "os.PathLike[str]", owner: int) -> str:
-    node.copy_standins(state, home)
-    gpu_file = node.data(state, home) / "gpu" / "state.json"
-    if not gpu_file.exists():
-        gpu.write(gpu_file, gpu.initial(f"{state.name}/{home.name}", state.gpus))
-    if node.running(state, home):
-        return node.host_key(state, home)
+def _node_up(state: State, home: Node, root: Path, owner: int) -> str:
+    if lxc_node.running(state, home):
+        lxc_node.refresh(state, home, root)
+        return lxc_node.host_key(state, home)
     _say(f"starting node {home.name} at {home.address}")
-    public = node.prepare(state, home, image.node_root(), owner)
-    node.start(state, home)
+    public = lxc_node.prepare(state, home, root, owner)
+    lxc_node.start(state, home)
     return public
 
 
 def _guests_up(state: State, home: Node) -> None:
     listed = guest.statuses(state, home)
     for container in (c for c in state.containers if c.node == home.name):
-        if container.vmid not in listed:
+        finished = lxc_node.data(state, home) / f"finished-{container.vmid}"
+        if not finished.exists():
+            if container.vmid in listed:
+                guest.destroyed(state, home, container)
             _say(f"creating container {container.vmid} on {home.name}")
             guest.created(state, home, container)
             contents.placed(state, container)
+            finished.touch()
         if listed.get(container.vmid) != "running":
             guest.started(state, home, container)
 
@@ -127,7 +125,7 @@ def down(name: str) -> None:
     """Remove the instance; images and wheels stay in the cache."""
     state = states.load(name)
     for home in state.nodes:
-        node.stop(state, home)
+        lxc_node.stop(state, home)
     network.absent(state)
     remove_tree(state.directory)
 
@@ -143,14 +141,3 @@ def _alone() -> Iterator[None]:
 
 def _say(what: str) -> None:
     print(f"  {what}", flush=True)
-
-
-def described(state: State) -> str:
-    """The instance as `status` prints it."""
-    return json.dumps(
-        {
-            "name": state.name,
-            "nodes": {n.name: n.address for n in state.nodes},
-            "containers": {c.vmid: c.address for c in state.containers},
-        }
-    )

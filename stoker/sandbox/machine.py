@@ -35,13 +35,17 @@ class Machine:
     missing_packages: tuple[str, ...]
 
 
+def _found(program: str) -> bool:
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
+    return shutil.which(program, path=path) is not None
+
+
 def look() -> Machine:
     """Look at this machine without changing it."""
     status = Path("/proc/self/status").read_text().splitlines()
     effective = next(line for line in status if line.startswith("CapEff:"))
     existing = next(p for p in (places.ROOT, *places.ROOT.parents) if p.exists())
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin"
-    missing = {package for program, package in PROGRAMS.items() if not shutil.which(program, path=path)}
+    missing = {package for program, package in PROGRAMS.items() if not _found(program)}
     return Machine(
         is_proxmox=Path("/etc/pve").exists(),
         has_nvidia=Path("/sys/module/nvidia").exists(),

@@ -17,22 +17,6 @@ KbdInteractiveAuthentication no
 UseDNS no
 """
 
-_GPU_UNIT = """\
-[Unit]
-Description=Device nodes of the stand-in GPUs
-DefaultDependencies=no
-After=local-fs.target
-Before=sysinit.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/bin/python3 /usr/lib/stoker-sandbox/gpu_nodes.py
-
-[Install]
-WantedBy=sysinit.target
-"""
-
 
 def interfaces(address: str, gateway: str) -> str:
     """/etc/network/interfaces as Proxmox has it: the wire is a port of the bridge vmbr0."""
@@ -78,6 +62,5 @@ def files(node: Node, subnet: str, authorized_key: str) -> dict[str, str]:
         "etc/ssh/sshd_config.d/stoker.conf": _SSHD,
         "etc/subuid": _SUBORDINATE,
         "etc/subgid": _SUBORDINATE,
-        "etc/systemd/system/stoker-gpu.service": _GPU_UNIT,
         "root/.ssh/authorized_keys": authorized_key,
     }

@@ -1,27 +1,60 @@
-"""Which file of `node/` plays which command of a node."""
+"""Putting the stand-ins of `node/` in place: Proxmox's commands, and the GPUs with their driver."""
 
+import os
+import shutil
 from pathlib import Path
 
-SOURCE = Path(__file__).parent / "node"
-_INSTALLED = "/usr/lib/stoker-sandbox"
-_COMMANDS = {
-    "usr/sbin/pct": "pct.py",
-    "usr/bin/pvesh": "pvesh.py",
-    "usr/bin/pveversion": "pveversion.py",
-    "usr/sbin/ha-manager": "ha_manager.py",
-    "usr/bin/nvidia-smi": "nvidia_smi.py",
-}
-_UNITS = ("stoker-gpu.service",)
+from stoker.sandbox import gpu, interpreter
+from stoker.sandbox.files import remove_tree, replace_link, write_atomically
+from stoker.sandbox.node import HERE, install
+
+SHARED = "/var/lib/stoker-gpu"
+_GPU = ("gpu_*.py", "nvidia_*.py")
+_UNIT = "stoker-gpu.service"
+
+# Like a real nvidia-smi it runs in a container that has no python3; so it brings one.
+_NVIDIA_SMI = f"""\
+#!/bin/sh
+# STAND-IN for nvidia-smi: see stoker/sandbox/node/nvidia_smi.py
+LD_LIBRARY_PATH={SHARED}/python/lib exec {SHARED}/python/bin/python3 -I -S -c '
+import sys
+sys.path.insert(0, "{SHARED}")
+from smi import nvidia_smi
+sys.exit(nvidia_smi.main(sys.argv[1:]))' "$@"
+"""
 
 
-def contents() -> dict[str, bytes]:
-    """Every file of the stand-ins by its path below the directory they are copied to."""
-    paths = (path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return {str(path.relative_to(SOURCE)): path.read_bytes() for path in paths}
+def place_nvidia_smi(root: Path) -> Path:
+    """Put the command into a root file system, of a node or of a container; give its path."""
+    path = root / "usr/bin/nvidia-smi"
+    write_atomically(path, _NVIDIA_SMI, 0o755)
+    return path
 
 
-def links() -> dict[str, str]:
-    """Symbolic links of a node's root that make the stand-ins its commands and its units."""
-    commands = {link: f"{_INSTALLED}/{name}" for link, name in _COMMANDS.items()}
-    wants = "etc/systemd/system/sysinit.target.wants"
-    return commands | {f"{wants}/{unit}": f"../{unit}" for unit in _UNITS}
+def place_on_node(root: Path, name: str) -> None:
+    """Everything a node's own root file system holds; safe to do again while it runs."""
+    install(root, name)
+    place_nvidia_smi(root)
+    units = root / "etc/systemd/system"
+    write_atomically(units / _UNIT, (HERE / _UNIT).read_bytes())
+    replace_link(units / "sysinit.target.wants" / _UNIT, f"../{_UNIT}")
+
+
+def place_shared(directory: Path, owner: str, count: int, image: Path) -> None:
+    """Everything of the directory that a node shares with its containers, read-only for them.
+
+    `owner` names the node and so its GPUs' UUIDs. The GPUs' state is written once: later it is
+    what the node, its boots and the injected failures have made of it.
+    """
+    if not (directory / "state.json").exists():
+        gpu.write(directory / "state.json", gpu.initial(owner, count))
+    sources = [path for pattern in _GPU for path in sorted(HERE.glob(pattern))]
+    for source in sources:
+        write_atomically(directory / "smi" / source.name, source.read_bytes())
+    write_atomically(directory / "smi/__init__.py", "")
+    python = directory / "python"
+    made = interpreter.built(image)
+    if not python.exists() or (python / "of").read_text() != made.name:
+        remove_tree(python)
+        shutil.copytree(made, python, copy_function=os.link)
+        write_atomically(python / "of", made.name)

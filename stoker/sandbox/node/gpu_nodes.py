@@ -7,16 +7,19 @@ node. As with the real driver the major of nvidia-uvm is another one after each 
 were given is written to the state file, where a scanner finds them on the sandbox only.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import stat
 import sys
+from typing import Dict, List, Optional, Sequence
 
 STATE = "/var/lib/stoker-gpu/state.json"
 FIRST_SCREEN = 20  # consoles from here on are used by no getty of the outer machine
 
 
-def allocate_screen(number):
+def allocate_screen(number: int) -> None:
     """Make the kernel allocate a virtual console, so that its screen device can be opened."""
     path = "/dev/stoker-gpu-tty"  # /run is mounted nodev
     os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(4, number))
@@ -26,21 +29,22 @@ def allocate_screen(number):
         os.unlink(path)
 
 
-def miscellaneous(name):
+def miscellaneous(name: str) -> Optional[List[int]]:
     """Number of one of the kernel's miscellaneous devices, None if it is not there."""
     with open("/proc/misc") as stream:
-        found = dict(reversed(line.split()) for line in stream)
-    return [10, int(found[name])] if name in found else None
+        found = {line.split()[1]: int(line.split()[0]) for line in stream}
+    return [10, found[name]] if name in found else None
 
 
-def uvm_pair(boots):
+def uvm_pair(boots: int) -> List[List[int]]:
     """Numbers of nvidia-uvm and nvidia-uvm-tools for the boot with that count."""
     screens = [[7, FIRST_SCREEN + 40], [7, FIRST_SCREEN + 41]]
-    others = [miscellaneous("vga_arbiter"), miscellaneous("cpu_dma_latency")]
-    return others if boots % 2 and None not in others else screens
+    found = [miscellaneous("vga_arbiter"), miscellaneous("cpu_dma_latency")]
+    others = [number for number in found if number]
+    return others if boots % 2 and len(others) == 2 else screens
 
 
-def numbers(minors, boots):
+def numbers(minors: Sequence[int], boots: int) -> Dict[str, List[int]]:
     """Device numbers by node name for GPUs of those minors."""
     found = {"nvidia%d" % minor: [7, FIRST_SCREEN + minor] for minor in minors}
     found["nvidiactl"] = [7, FIRST_SCREEN + 39]
@@ -48,7 +52,7 @@ def numbers(minors, boots):
     return found
 
 
-def make(directory, nodes):
+def make(directory: str, nodes: Dict[str, List[int]]) -> None:
     """Create the device nodes, world-writable as nvidia-modprobe leaves them."""
     for name, (major, minor) in nodes.items():
         path = os.path.join(directory, name)
@@ -60,7 +64,8 @@ def make(directory, nodes):
         os.chmod(path, 0o666)
 
 
-def main():
+def main() -> int:
+    """Make the nodes of this boot."""
     if not os.path.exists(STATE):
         return 0
     with open(STATE) as stream:

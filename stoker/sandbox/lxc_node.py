@@ -1,14 +1,12 @@
 """One node: a copy-on-write view of the node image, run as an LXC system container."""
 
-import os
-import shutil
 import socket
 import time
 from pathlib import Path
 
 from stoker.refused import Refused
 from stoker.sandbox import commands, keys, node_files, places, standins
-from stoker.sandbox.files import replace_link, write_atomically
+from stoker.sandbox.files import write_atomically
 from stoker.sandbox.state import Node, State
 
 
@@ -23,8 +21,13 @@ def lxc_path(state: State) -> Path:
 
 
 def data(state: State, node: Node) -> Path:
-    """What the node keeps on this machine's own file system: guests, GPU state, stand-ins."""
+    """What the node keeps on this machine's own file system: guests and GPUs."""
     return state.directory / "data" / node.name
+
+
+def shared(state: State, node: Node) -> Path:
+    """What the node shares with its containers: the GPUs' state and the stand-in nvidia-smi."""
+    return data(state, node) / "gpu"
 
 
 def config(state: State, node: Node, image: Path) -> str:
@@ -38,8 +41,7 @@ def config(state: State, node: Node, image: Path) -> str:
     kept = data(state, node)
     binds = {
         kept / "lxc": "var/lib/lxc",
-        kept / "gpu": "var/lib/stoker-gpu",
-        kept / "stand-ins": "usr/lib/stoker-sandbox",
+        shared(state, node): "var/lib/stoker-gpu",
         places.WHEELS: "var/lib/stoker/wheels",
         places.TEMPLATES: "var/lib/vz/template/cache",
     }
@@ -81,8 +83,8 @@ def prepare(state: State, node: Node, image: Path, owner: int) -> str:
     """Write the files of a node that does not run yet; give its public host key."""
     home = lxc_path(state) / lxc_name(state, node)
     upper = home / "upper"
-    for directory in ("lxc", "gpu", "stand-ins"):
-        (data(state, node) / directory).mkdir(parents=True, exist_ok=True)
+    (data(state, node) / "lxc").mkdir(parents=True, exist_ok=True)
+    standins.place_shared(shared(state, node), f"{state.name}/{node.name}", state.gpus, image)
     places.WHEELS.mkdir(parents=True, exist_ok=True)
     opens = keys.present(state.ssh_key, f"stoker-sandbox-{state.name}", owner)
     host_key = upper / "etc/ssh/ssh_host_ed25519_key"
@@ -91,8 +93,7 @@ def prepare(state: State, node: Node, image: Path, owner: int) -> str:
         write_atomically(upper / path, content, 0o600 if path.startswith("root/") else 0o644)
     (upper / "root/.ssh").chmod(0o700)
     (upper / "root").chmod(0o700)
-    for link, target in standins.links().items():
-        replace_link(upper / link, target)
+    standins.place_on_node(upper, node.name)
     write_atomically(home / "config", config(state, node, image))
     return public
 
@@ -154,18 +155,9 @@ def stop(state: State, node: Node) -> None:
         commands.run(words, timeout_s=60)
 
 
-def copy_standins(state: State, node: Node) -> None:
-    """The node's stand-ins are those of this checkout, also while it runs."""
-    target = data(state, node) / "stand-ins"
-    for name, content in standins.contents().items():
-        path = target / name
-        if not path.exists() or path.read_bytes() != content:
-            write_atomically(path, content, 0o755)
-
-
-def discard(state: State, node: Node) -> None:
-    """Delete its file systems; it must not run."""
-    for directory in (lxc_path(state) / lxc_name(state, node), data(state, node)):
-        if directory.exists():
-            shutil.rmtree(directory)
-    os.sync()
+def refresh(state: State, node: Node, image: Path) -> None:
+    """The stand-ins of a node that runs are those of this checkout."""
+    words = ["lxc-info", "-P", lxc_path(state), "-n", lxc_name(state, node), "-p", "-H"]
+    init = commands.run(words).strip()
+    standins.place_on_node(Path("/proc", init, "root"), node.name)
+    standins.place_shared(shared(state, node), f"{state.name}/{node.name}", state.gpus, image)

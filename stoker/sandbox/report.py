@@ -1,0 +1,28 @@
+"""What the command line shows of an instance."""
+
+from stoker.sandbox import guest, lxc_node
+from stoker.sandbox.state import Node, State
+
+
+def _containers(state: State, node: Node, live: bool) -> list[str]:
+    told = guest.statuses(state, node) if live and lxc_node.running(state, node) else {}
+    return [
+        f"  CT {container.vmid}  {container.address:<15} {told.get(container.vmid, '')}".rstrip()
+        for container in state.containers
+        if container.node == node.name
+    ]
+
+
+def summary(state: State, *, live: bool = True) -> str:
+    """One line a node and a container; whether they run is asked only if `live` (as root)."""
+    size = f"{state.template} containers, {state.gpus} stand-in GPUs on each node"
+    lines = [f"sandbox {state.name}: {size}"]
+    for node in state.nodes:
+        running = ("running" if lxc_node.running(state, node) else "stopped") if live else ""
+        lines.append(f"{node.name}    {node.address:<15} {running}".rstrip())
+        lines += _containers(state, node, live)
+    first = state.nodes[0]
+    lines.append(
+        f"ssh -i {state.ssh_key} -o UserKnownHostsFile={state.known_hosts} root@{first.address}"
+    )
+    return "\n".join(lines)
