@@ -1,0 +1,128 @@
+"""Stand-in: `pct create` and `pct destroy`."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict
+
+from . import (
+    accounts,
+    conf,
+    guest_files,
+    ha,
+    lifecycle,
+    mapped,
+    networks,
+    property_string,
+    running,
+    schema,
+    store,
+    volumes,
+)
+from .command import BOOLEAN, TEXT, Request
+from .died import Died
+
+OPTIONS = {
+    "start": BOOLEAN,
+    "force": BOOLEAN,
+    "unique": BOOLEAN,
+    "restore": BOOLEAN,
+    "ignore-unpack-errors": BOOLEAN,
+    "storage": TEXT,
+    "pool": TEXT,
+    "password": TEXT,
+    "ssh-public-keys": TEXT,
+    "bwlimit": TEXT,
+}
+
+
+def create(request: Request) -> int:
+    """Make the configuration, unpack the template shifted, write the guest's files."""
+    vmid = request.vmid
+    node = store.node_of(vmid)
+    if node:
+        raise Died(f"CT {vmid} already exists on node '{node}'")
+    config = conf.Config(now=conf.Section(_keys(request)))
+    with store.locked(vmid):
+        config.now.keys["lock"] = "create"
+        store.save(vmid, config)
+        try:
+            archive = volumes.template(vmid, request.values["ostemplate"])
+            _fill(request, config, archive)
+        except BaseException:
+            _forget(vmid)
+            raise
+        del config.now.keys["lock"]
+        store.save(vmid, config)
+        if request.is_set("start"):
+            lifecycle.start(vmid)
+    return 0
+
+
+def _keys(request: Request) -> Dict[str, str]:
+    vmid, values = request.vmid, request.values
+    keys = {name: text for name, text in values.items() if schema.find(name)}
+    storage = values.get("storage", "local")
+    keys["rootfs"] = volumes.new_volume(vmid, keys.get("rootfs", f"{storage}:4"))
+    defaults = {"unprivileged": "1", "memory": "512", "swap": "512", "hostname": f"CT{vmid}"}
+    for name, text in defaults.items():
+        keys.setdefault(name, text)
+    if not property_string.truth(keys["unprivileged"]):
+        del keys["unprivileged"]
+    for name in list(keys):
+        if name.startswith("net"):
+            keys[name] = networks.completed(keys[name], vmid, name)
+    return keys
+
+
+def _fill(request: Request, config: conf.Config, archive: str) -> None:
+    vmid, keys = request.vmid, config.now.keys
+    shift = mapped.shift_of(keys)
+    volumes.extract(archive, vmid, shift)
+    keys["arch"] = volumes.architecture(vmid)
+    print(f"Detected container architecture: {keys['arch']}", flush=True)
+    root = volumes.rootfs(vmid)
+    keys["ostype"] = accounts.os_type(root)
+    with open("/etc/resolv.conf") as file:
+        node_resolv = file.read()
+    public_keys = ""
+    if "ssh-public-keys" in request.values:
+        with open(request.values["ssh-public-keys"]) as file:
+            public_keys = file.read()
+    password = request.values.get("password", "")
+
+    def first_files() -> int:
+        accounts.forget_machine_id()
+        accounts.set_up_root(password, public_keys)
+        return guest_files.write_all(vmid, keys, node_resolv)
+
+    if mapped.in_root(root, shift, first_files):
+        raise Died(f"unable to create CT {vmid} - cannot write the guest's files")
+
+
+def _forget(vmid: int) -> None:
+    store.remove(vmid)
+    if os.path.isdir(f"{volumes.LXC_PATH}/{vmid}"):
+        volumes.remove(vmid)
+
+
+def destroy(request: Request) -> int:
+    """Remove a stopped container; a running one only with --force."""
+    vmid = request.vmid
+    config = store.load(vmid)
+    if config.now.keys.get("protection") == "1":
+        raise Died(f"can't remove CT {vmid} - protection mode enabled")
+    store.check_lock(config, request.is_set("force"))
+    if vmid in ha.resources() and not request.is_set("purge"):
+        raise Died(
+            f"unable to remove CT {vmid} - used in HA resources and purge parameter not set."
+        )
+    with store.locked(vmid):
+        if running.is_running(vmid):
+            if not request.is_set("force"):
+                raise Died(f"unable to destroy CT {vmid} - container is running")
+            lifecycle.kill(vmid)
+        if request.is_set("purge") and vmid in ha.resources():
+            ha.save({ct: state for ct, state in ha.resources().items() if ct != vmid})
+        _forget(vmid)
+    return 0

@@ -1,0 +1,119 @@
+"""Stand-in: storages, templates and root file systems, all of them directories on the node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Mapping
+
+from . import mapped, property_string
+from .died import Died
+
+LXC_PATH = "/var/lib/lxc"
+# `local` is a directory, which cannot make snapshots; `local-zfs` stands for one that can.
+STORAGES = {"local": "dir", "local-zfs": "zfspool"}
+TEMPLATES = "/var/lib/vz/template/cache"
+
+
+def rootfs(vmid: int) -> str:
+    """The directory of the container's root file system on the node."""
+    return f"{LXC_PATH}/{vmid}/rootfs"
+
+
+def require_storage(name: str) -> None:
+    """Die where there is no storage of that name."""
+    if name not in STORAGES:
+        raise Died(f"storage '{name}' does not exist")
+
+
+def template(vmid: int, volume: str) -> str:
+    """The file of `local:vztmpl/NAME`, or of an absolute path."""
+    if volume.startswith("/"):
+        file = volume
+    else:
+        storage, _, name = volume.partition(":")
+        require_storage(storage)
+        file = os.path.join(TEMPLATES, os.path.basename(name))
+    if not os.path.exists(file):
+        raise Died(f"unable to create CT {vmid} - volume '{volume}' does not exist")
+    return file
+
+
+def new_volume(vmid: int, asked: str) -> str:
+    """The stored `rootfs:` value for what was asked, `local:8` or `local:8,acl=1`."""
+    fields = property_string.parse(asked, property_string.ROOTFS)
+    storage, _, size = fields["volume"].partition(":")
+    require_storage(storage)
+    disk = f"vm-{vmid}-disk-0" if STORAGES[storage] == "zfspool" else f"{vmid}/vm-{vmid}-disk-0.raw"
+    fields["volume"] = f"{storage}:{disk}"
+    fields["size"] = f"{size or 4}G"
+    return property_string.render(fields, property_string.ROOTFS)
+
+
+def can_snapshot(keys: Mapping[str, str]) -> bool:
+    """Whether the storage of the root file system makes snapshots."""
+    return STORAGES.get(keys.get("rootfs", "").partition(":")[0]) == "zfspool"
+
+
+def extract(archive: str, vmid: int, shift: int) -> None:
+    """Unpack a template into the container's root, owned by its shifted ids."""
+    target = rootfs(vmid)
+    os.makedirs(target)
+    os.chown(target, shift, shift)
+    os.chmod(target, 0o755)
+    print(f"extracting archive '{archive}'", flush=True)
+    words = ["tar", "xpf", "-", "--totals", "--numeric-owner", "--xattrs"]
+    words += ["--xattrs-include=security.capability", "--warning=no-xattr-write"]
+    words += ["-C", target, "--anchored", "--exclude", "./dev/*", "--exclude", "dev/*"]
+    with _Opened(archive) as stream:
+
+        def unpack() -> int:
+            return subprocess.run(words, stdin=stream, stderr=subprocess.STDOUT).returncode
+
+        code = mapped.in_user_namespace(shift, unpack)
+    if code:
+        raise Died(f"unable to create CT {vmid} - command 'tar' failed: exit code {code}")
+
+
+class _Opened:
+    """The plain tar stream of an archive, packed or not; the unpacker ends with the block."""
+
+    def __init__(self, archive: str) -> None:
+        packer = {".zst": ["zstd", "-dc"], ".gz": ["gzip", "-dc"], ".xz": ["xz", "-dc"]}
+        self.words = packer.get(os.path.splitext(archive)[1])
+        self.archive = archive
+
+    def __enter__(self) -> int:
+        if self.words is None:
+            self.file = os.open(self.archive, os.O_RDONLY)
+            return self.file
+        self.process = subprocess.Popen([*self.words, self.archive], stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def __exit__(self, *_exception: object) -> None:
+        if self.words is None:
+            os.close(self.file)
+            return
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def architecture(vmid: int) -> str:
+    """The word for the guest's machine, read from its /bin/sh; amd64 where that says nothing."""
+    machines = {62: "amd64", 183: "arm64", 3: "i386", 40: "armhf"}
+    root = rootfs(vmid)
+    for shell in ("usr/bin/dash", "usr/bin/bash", "bin/busybox", "bin/sh"):
+        file = os.path.join(root, shell)
+        if os.path.isfile(file) and not os.path.islink(file):
+            with open(file, "rb") as binary:
+                head = binary.read(20)
+            return machines.get(int.from_bytes(head[18:20], "little"), "amd64")
+    return "amd64"
+
+
+def remove(vmid: int) -> None:
+    """Delete everything that the container has on disk."""
+    shutil.rmtree(f"{LXC_PATH}/{vmid}", ignore_errors=False)
