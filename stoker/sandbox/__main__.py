@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from subprocess import DEVNULL
 
 from stoker.refused import Refused
 from stoker.sandbox import breakage, image, lifecycle, places, report
@@ -63,7 +64,7 @@ def act(asked: argparse.Namespace) -> None:
     if asked.command == "status":
         print(report.summary(states.load(asked.name), live=os.geteuid() == 0))
     elif asked.command == "up":
-        print(report.summary(lifecycle.up(asked.name, _size(asked))))
+        print(report.summary(lifecycle.up(asked.name, _size(asked)), live=False))
     elif asked.command == "break":
         _break(asked)
     elif asked.command == "down":
@@ -72,13 +73,17 @@ def act(asked: argparse.Namespace) -> None:
         size = _size(asked)
         if states.exists(asked.name):
             lifecycle.down(asked.name)
-        print(report.summary(lifecycle.up(asked.name, size)))
+        print(report.summary(lifecycle.up(asked.name, size), live=False))
 
 
 def become_root(arguments: Sequence[str]) -> int:
-    """Run the same command by sudo, without a question; give its exit status."""
-    words = [sys.executable, "-m", "stoker.sandbox", *arguments]
-    if not shutil.which("sudo") or subprocess.run(["sudo", "-n", "true"], check=False).returncode:
+    """Run the same command by sudo, without a question; give its exit status.
+
+    With -B, so that root leaves no compiled file in the user's clone.
+    """
+    words = [sys.executable, "-B", "-m", "stoker.sandbox", *arguments]
+    asked = ["sudo", "-n", "true"]
+    if not shutil.which("sudo") or subprocess.run(asked, check=False, stderr=DEVNULL).returncode:
         raise Refused(
             "cannot build or change a sandbox as this user: it needs root, and `sudo -n` is "
             "refused; run the command as root or allow this user sudo without a password"
@@ -94,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         only_reads = asked.command == "status" or getattr(asked, "list", False)
         if os.geteuid() != 0 and not only_reads:
             return become_root(words)
+        os.umask(0o022)
         act(asked)
     except Refused as reason:
         print(reason, file=sys.stderr)

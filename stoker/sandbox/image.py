@@ -88,7 +88,16 @@ def node_root() -> Path:
         if not kept.exists():
             _say("building the node image (once, about two minutes)")
             _build(recipe, kept, ["--variant=minbase", "--format=directory"])
+            _pruned(kept)
     return kept
+
+
+def _pruned(newest: Path) -> None:
+    """Drop the node images before this one that no instance runs on."""
+    used = "".join(path.read_text() for path in places.ROOT.glob("*/nodes/*/config"))
+    for old in places.CACHE.glob("node-*"):
+        if old != newest and str(old) not in used:
+            remove_tree(old)
 
 
 def _build(recipe: Recipe, kept: Path, options: list[str]) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,11 +65,21 @@ def checked(size: Size) -> Size:
 
 def up(name: str, size: Size) -> State:
     """Build what is missing of the instance and start what does not run."""
+    _fit(name)
+    with _alone(f".{name}.lock"):
+        return _up(name, size)
+
+
+def _fit(name: str) -> None:
     found = machine.look()
     machine.refuse_production(found)
-    machine.refuse_unfit(found, needs_disk=not states.exists(name))
+    first = machine.FURTHER_GIB if places.TEMPLATES.exists() else machine.FIRST_GIB
+    machine.refuse_unfit(found, 0 if states.exists(name) else first)
     machine.install(found)
-    with _alone():
+
+
+def _up(name: str, size: Size) -> State:
+    with _alone(".lock"):
         state = _planned(name, size)
         image.template(state.template)
         root = image.node_root()
@@ -108,33 +119,46 @@ def _node_up(state: State, home: Node, root: Path, owner: int) -> str:
 
 def _guests_up(state: State, home: Node) -> None:
     listed = guest.statuses(state, home)
-    for container in (c for c in state.containers if c.node == home.name):
-        finished = lxc_node.data(state, home) / f"finished-{container.vmid}"
-        if not finished.exists():
-            if container.vmid in listed:
-                guest.destroyed(state, home, container)
-            _say(f"creating container {container.vmid} on {home.name}")
-            guest.created(state, home, container)
-            contents.placed(state, container)
-            finished.touch()
-        if listed.get(container.vmid) != "running":
-            guest.started(state, home, container)
+    ours = [container for container in state.containers if container.node == home.name]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = [
+            pool.submit(_guest_up, state, home, container, listed.get(container.vmid))
+            for container in ours
+        ]
+    for outcome in done:
+        outcome.result()
+
+
+def _guest_up(state: State, home: Node, container: Container, status: str | None) -> None:
+    """One container is there and runs; `status` is what the node says of it, None if unknown."""
+    finished = lxc_node.data(state, home) / f"finished-{container.vmid}"
+    if not finished.exists():
+        if status is not None:
+            guest.destroyed(state, home, container)
+        _say(f"creating container {container.vmid} on {home.name}")
+        guest.created(state, home, container)
+        contents.placed(state, container)
+        finished.touch()
+    if status != "running":
+        guest.started(state, home, container)
 
 
 def down(name: str) -> None:
     """Remove the instance; images and wheels stay in the cache."""
-    state = states.load(name)
-    for home in state.nodes:
-        lxc_node.stop(state, home)
-    network.absent(state)
-    remove_tree(state.directory)
+    with _alone(f".{name}.lock"):
+        state = states.load(name)
+        for home in state.nodes:
+            lxc_node.stop(state, home)
+        network.absent(state)
+        remove_tree(state.directory)
+    (places.ROOT / f".{name}.lock").unlink(missing_ok=True)
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """One choice of a subnet at a time on this machine."""
+def _alone(lock_name: str) -> Iterator[None]:
+    """Hold one of this machine's locks: an instance's, or the one for images and subnets."""
     places.ROOT.mkdir(parents=True, exist_ok=True)
-    with (places.ROOT / ".lock").open("w") as lock:
+    with (places.ROOT / lock_name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

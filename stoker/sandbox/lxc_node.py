@@ -80,7 +80,10 @@ def running(state: State, node: Node) -> bool:
 
 
 def prepare(state: State, node: Node, image: Path, owner: int) -> str:
-    """Write the files of a node that does not run yet; give its public host key."""
+    """Write the files of a node that does not run yet; give its public host key.
+
+    A node that ran before stays on the image it began with.
+    """
     home = lxc_path(state) / lxc_name(state, node)
     upper = home / "upper"
     (data(state, node) / "lxc").mkdir(parents=True, exist_ok=True)
@@ -94,7 +97,8 @@ def prepare(state: State, node: Node, image: Path, owner: int) -> str:
     (upper / "root/.ssh").chmod(0o700)
     (upper / "root").chmod(0o700)
     standins.place_on_node(upper, node.name)
-    write_atomically(home / "config", config(state, node, image))
+    if not (home / "config").exists():
+        write_atomically(home / "config", config(state, node, image))
     return public
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from stoker.refused import Refused
 from stoker.sandbox import commands, places
 
-DISK_GIB = 25
+# For the demo with SGLang in a container; a further instance shares images and wheels.
+FIRST_GIB = 25
+FURTHER_GIB = 3
 # The Debian package that brings each program the sandbox calls.
 PROGRAMS = {
     "lxc-start": "lxc",
@@ -69,19 +71,19 @@ def refuse_production(machine: Machine) -> None:
         )
 
 
-def refuse_unfit(machine: Machine, *, needs_disk: bool) -> None:
+def refuse_unfit(machine: Machine, needs_gib: int) -> None:
     """`Refused` with everything that root's package manager cannot bring."""
     lacking = [
         f"the capability {name}"
         for name, bit in _CAPABILITIES.items()
         if not machine.capabilities >> bit & 1
     ]
-    if needs_disk and machine.free_gib < DISK_GIB:
-        lacking.append(f"{DISK_GIB - machine.free_gib:.0f} GiB more of disk for {places.ROOT}")
+    if machine.free_gib < needs_gib:
+        lacking.append(f"{needs_gib - machine.free_gib:.0f} GiB of free disk at {places.ROOT}")
     if lacking:
         raise Refused(
             f"cannot build a sandbox here: this machine lacks {', '.join(lacking)}; "
-            f"use a virtual machine of its own with root and {DISK_GIB} GiB free"
+            f"use a virtual machine of its own with root and {needs_gib} GiB free"
         )
 
 

@@ -4,6 +4,7 @@ It says nothing sensible. Its weights follow from a seed, so every copy is the s
 byte of its files is written here: no download, no library.
 """
 
+import functools
 import json
 import random
 import struct
@@ -159,6 +160,7 @@ def _tokenizer_config() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def files() -> dict[str, bytes]:
     """Every file of the model's directory by name."""
     generation = {"bos_token_id": 256, "eos_token_id": [258, 256], "pad_token_id": 256}
