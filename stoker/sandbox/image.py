@@ -27,6 +27,7 @@ _NODE = [
 # bridge and keep the boot waiting.
 _MASKED = [
     *["lxc.service", "lxc-net.service", "lxc-monitord.service", "systemd-udevd.service"],
+    *["systemd-modules-load.service"],
     *["getty@.service", "console-getty.service", "container-getty@.service"],
     *["sys-kernel-config.mount", "sys-kernel-debug.mount", "sys-kernel-tracing.mount"],
     *["dev-hugepages.mount", "dev-mqueue.mount", "proc-sys-fs-binfmt_misc.automount"],
