@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Dict
 
 from . import (
     accounts,
     conf,
+    devices,
     guest_files,
     ha,
     lifecycle,
@@ -72,6 +74,7 @@ def _keys(request: Request) -> Dict[str, str]:
     for name in list(keys):
         if name.startswith("net"):
             keys[name] = networks.completed(keys[name], vmid, name)
+    devices.all_of(keys)
     return keys
 
 
@@ -79,6 +82,9 @@ def _fill(request: Request, config: conf.Config, archive: str) -> None:
     vmid, keys = request.vmid, config.now.keys
     shift = mapped.shift_of(keys)
     volumes.extract(archive, vmid, shift)
+    for name in keys:
+        if re.fullmatch(r"mp\d+", name):
+            keys[name] = volumes.new_mount_point(vmid, keys[name], shift)
     keys["arch"] = volumes.architecture(vmid)
     print(f"Detected container architecture: {keys['arch']}", flush=True)
     root = volumes.rootfs(vmid)

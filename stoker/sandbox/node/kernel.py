@@ -59,10 +59,3 @@ def attach_tree(tree: int, target: int) -> None:
 def mount_tmpfs(target: str) -> None:
     """A small tmpfs at a directory of the node, fit for device nodes."""
     check(LIBC.mount(b"none", target.encode(), b"tmpfs", 0, b"mode=0755,size=64k"), target)
-
-
-def set_namespace(pid: int, kind: str, flag: int) -> None:
-    """Enter one namespace of another process."""
-    descriptor = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
-    check(LIBC.setns(descriptor, flag), f"setns {kind}")
-    os.close(descriptor)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from . import lxc_config, pending, running, store
+from . import hookscript, lxc_config, pending, running, store
 from .died import Died
 
 START_TIMEOUT_S = 60.0
@@ -22,6 +22,7 @@ def start(vmid: int, skip_lock: bool = False) -> None:
     if pending.apply_all(config):
         store.save(vmid, config)
     lxc_config.write(vmid, config)
+    hookscript.run(vmid, config.now.keys, "pre-start")
     os.makedirs(os.path.dirname(_log(vmid)), exist_ok=True)
     unit = f"pve-container@{vmid}.service"
     subprocess.run(["systemctl", "reset-failed", unit], stderr=subprocess.DEVNULL)
@@ -29,6 +30,7 @@ def start(vmid: int, skip_lock: bool = False) -> None:
     if not _came_up(vmid, unit):
         _show_log(vmid)
         raise Died(f"startup for container '{vmid}' failed")
+    hookscript.run(vmid, config.now.keys, "post-start")
 
 
 def _log(vmid: int) -> str:
@@ -57,14 +59,18 @@ def _show_log(vmid: int) -> None:
 
 def kill(vmid: int) -> None:
     """End it at once."""
+    keys = store.load(vmid).now.keys
     subprocess.run(["lxc-stop", "-n", str(vmid), "--kill"], check=False)
     if not running.wait_stopped(vmid, 60):
         raise Died("container did not stop")
     _settle(vmid)
+    hookscript.run(vmid, keys, "post-stop")
 
 
 def shut_down(vmid: int, timeout_s: int, force: bool) -> None:
     """Ask its init to end; after the time-out kill it (`force`), or die with it still running."""
+    keys = store.load(vmid).now.keys
+    hookscript.run(vmid, keys, "pre-stop")
     words = ["lxc-stop", "-n", str(vmid)]
     words += [] if force else ["--nokill"]
     words += ["--timeout", str(timeout_s)]
@@ -74,6 +80,7 @@ def shut_down(vmid: int, timeout_s: int, force: bool) -> None:
     if not running.wait_stopped(vmid, timeout_s + 5):
         raise Died("container did not stop")
     _settle(vmid)
+    hookscript.run(vmid, keys, "post-stop")
 
 
 def _settle(vmid: int) -> None:

@@ -53,6 +53,8 @@ def _privilege(keys: Mapping[str, str]) -> List[str]:
     lines = []
     if mapped.shift_of(keys):
         lines.append(f"lxc.include = {SHARED}/userns.conf")
+        # As lxc-pve-userns.conf: all devices, so that single ones can be denied.
+        lines.append("lxc.cgroup2.devices.allow = a")
         lines += [f"lxc.idmap = {kind} 0 {mapped.SHIFT} {mapped.COUNT}" for kind in "ug"]
     features = property_string.parse(keys.get("features", ""), property_string.FEATURES)
     if mapped.shift_of(keys) and not property_string.truth(features.get("force_rw_sys")):

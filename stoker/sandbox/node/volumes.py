@@ -51,6 +51,23 @@ def new_volume(vmid: int, asked: str) -> str:
     return property_string.render(fields, property_string.ROOTFS)
 
 
+def new_mount_point(vmid: int, asked: str, shift: int) -> str:
+    """The stored `mpN:` value for what was asked; `local:8,mp=/p` makes a new empty volume."""
+    fields = property_string.parse(asked, property_string.MOUNT_POINT)
+    storage, _, size = fields["volume"].partition(":")
+    if fields["volume"].startswith("/") or not size.isdigit():
+        return asked
+    require_storage(storage)
+    number = 1
+    while os.path.exists(f"{LXC_PATH}/{vmid}/vm-{vmid}-disk-{number}.raw"):
+        number += 1
+    disk = f"vm-{vmid}-disk-{number}.raw"
+    os.makedirs(f"{LXC_PATH}/{vmid}/{disk}")
+    os.chown(f"{LXC_PATH}/{vmid}/{disk}", shift, shift)
+    fields["volume"], fields["size"] = f"{storage}:{vmid}/{disk}", f"{size}G"
+    return property_string.render(fields, property_string.MOUNT_POINT)
+
+
 def can_snapshot(keys: Mapping[str, str]) -> bool:
     """Whether the storage of the root file system makes snapshots."""
     return STORAGES.get(keys.get("rootfs", "").partition(":")[0]) == "zfspool"

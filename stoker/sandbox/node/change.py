@@ -1,0 +1,146 @@
+"""Stand-in: `pct set`: what is checked, what takes effect at once, and what becomes pending."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import List
+
+from . import (
+    conf,
+    devices,
+    hookscript,
+    hotplug,
+    mapped,
+    mounts,
+    networks,
+    running,
+    schema,
+    store,
+    volumes,
+)
+from .command import TEXT, Request
+from .died import BadParameters, Died
+from .schema import Effect
+
+OPTIONS = {"delete": TEXT, "revert": TEXT, "digest": TEXT}
+
+
+def set_options(request: Request) -> int:
+    """Change, delete and revert keys of a container."""
+    vmid = request.vmid
+    wanted = {name: text for name, text in request.values.items() if schema.find(name)}
+    deletes, reverts = _listed(request, "delete"), _listed(request, "revert")
+    if not wanted and not deletes and not reverts:
+        raise Died("no options specified")
+    for kind, listed in (("delete", deletes), ("revert", reverts)):
+        for name in listed:
+            if not schema.find(name):
+                raise BadParameters({kind: f"unknown option '{name}'"})
+    with store.locked(vmid):
+        config = store.load(vmid)
+        store.check_lock(config)
+        if request.values.get("digest", config.digest) != config.digest:
+            changed_by_other = "detected modified configuration - file changed by other user?"
+            raise Died(f"{changed_by_other} Try again.")
+        for name in deletes:
+            _delete(config, name)
+        for name in reverts:
+            config.pending.keys.pop(name, None)
+            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
+        stored = {name: _checked(config, vmid, name, wanted[name]) for name in sorted(wanted)}
+        for name, text in stored.items():
+            config.pending.keys[name] = text
+            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
+        _take_effect(config, vmid)
+        store.save(vmid, config)
+    return 0
+
+
+def _listed(request: Request, option: str) -> List[str]:
+    return [name for name in re.split(r"[,; ]+", request.values.get(option, "")) if name]
+
+
+def _delete(config: conf.Config, name: str) -> None:
+    if name in ("memory", "rootfs"):
+        raise Died(f"unable to delete required option '{name}'")
+    _refuse_read_only(name)
+    if name not in config.now.keys and name not in config.pending.keys:
+        print(f"cannot delete '{name}' - not set in current configuration!", file=sys.stderr)
+    elif name in config.now.keys:
+        config.set_pending_deletes([*config.pending_deletes, name])
+    else:
+        del config.pending.keys[name]
+
+
+def _refuse_read_only(name: str) -> None:
+    key = schema.find(name)
+    if key and key.effect is Effect.READ_ONLY:
+        raise Died(f"unable to modify read-only option: '{name}'")
+
+
+def _checked(config: conf.Config, vmid: int, name: str, text: str) -> str:
+    """The value as it will be stored; dies where it cannot be."""
+    _refuse_read_only(name)
+    if re.fullmatch(r"dev\d+", name):
+        devices.resolve(name, text, mapped.shift_of(config.now.keys))
+    elif re.fullmatch(r"net\d+", name):
+        return networks.completed(text, vmid, name)
+    elif re.fullmatch(r"mp\d+", name):
+        return volumes.new_mount_point(vmid, text, mapped.shift_of(config.now.keys))
+    elif name == "hookscript":
+        hookscript.check(text)
+    elif name == "tags":
+        return ";".join(dict.fromkeys(tag for tag in re.split(r"[,; ]+", text) if tag))
+    return text
+
+
+def _take_effect(config: conf.Config, vmid: int) -> None:
+    """Move what needs no restart from pending to now; the rest stays pending."""
+    up = running.is_running(vmid)
+    for name in config.pending_deletes:
+        key = schema.find(name)
+        if not up or (key and key.effect in (Effect.AT_ONCE, Effect.HOTPLUG)):
+            config.now.keys.pop(name, None)
+            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
+    problems = {}
+    for name in [name for name in config.pending.keys if name != "delete"]:
+        text = config.pending.keys[name]
+        if config.now.keys.get(name) == text:
+            del config.pending.keys[name]
+            continue
+        try:
+            if up and not _plugged(config, vmid, name, text):
+                continue
+        except Died as died:
+            problems[name] = f"hotplug problem - {died.text}"
+            continue
+        config.now.keys[name] = config.pending.keys.pop(name)
+    if problems:
+        store.save(vmid, config)
+        raise BadParameters(problems)
+
+
+def _plugged(config: conf.Config, vmid: int, name: str, text: str) -> bool:
+    """Whether a changed key holds in the running container from now on."""
+    key = schema.find(name)
+    effect = key.effect if key else Effect.PENDING
+    if effect is not Effect.NEW_ONLY:
+        return effect in (Effect.AT_ONCE, Effect.HOTPLUG)
+    if name in config.now.keys:
+        return False
+    shift = mapped.shift_of(config.now.keys)
+    if name.startswith("dev"):
+        hotplug.plug_device(vmid, devices.resolve(name, text, shift), shift)
+    else:
+        hotplug.plug_mount(vmid, mounts.resolve(name, text, vmid), shift)
+    return True
+
+
+def unlock(request: Request) -> int:
+    """Remove the `lock:` of a container."""
+    with store.locked(request.vmid):
+        config = store.load(request.vmid)
+        config.now.keys.pop("lock", None)
+        store.save(request.vmid, config)
+    return 0
