@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import crypt
+import glob
 import os
 import re
 
@@ -18,6 +19,13 @@ def os_type(root: str) -> str:
                 match = re.search(r'^ID="?(\w+)', file.read(), re.MULTILINE)
             return match.group(1) if match and match.group(1) in OS_TYPES else "unmanaged"
     return "unmanaged"
+
+
+def systemd_version(root: str) -> int:
+    """The version of systemd in a root file system, 0 where there is none."""
+    libraries = glob.glob(os.path.join(root, "usr/lib/**/libsystemd-shared-*.so"), recursive=True)
+    found = [re.search(r"shared-(\d+)", os.path.basename(name)) for name in libraries]
+    return max([int(match.group(1)) for match in found if match], default=0)
 
 
 def forget_machine_id() -> None:

@@ -59,7 +59,7 @@ def parse(text: str, vmid: int) -> Config:
 
     def close() -> None:
         if description:
-            section.keys["description"] = "\n".join(description) + "\n"
+            section.keys["description"] = "\n".join(description).rstrip()
             description.clear()
 
     for line in text.split("\n"):
@@ -123,8 +123,8 @@ def _render(section: Section) -> str:
 
 
 def _description_lines(section: Section) -> List[str]:
-    text = section.keys.get("description", "")
-    return text[:-1].split("\n") if text.endswith("\n") else text.split("\n") if text else []
+    text = section.keys.get("description", "").rstrip()
+    return text.split("\n") if text else []
 
 
 def encode(text: str) -> str:

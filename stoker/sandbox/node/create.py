@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import Dict
 
 from . import (
@@ -24,6 +25,8 @@ from . import (
 from .command import BOOLEAN, TEXT, Request
 from .died import Died
 
+# From this version on systemd wants namespaces of its own.
+NESTED_SYSTEMD = 232
 OPTIONS = {
     "start": BOOLEAN,
     "force": BOOLEAN,
@@ -104,6 +107,16 @@ def _fill(request: Request, config: conf.Config, archive: str) -> None:
 
     if mapped.in_root(root, shift, first_files):
         raise Died(f"unable to create CT {vmid} - cannot write the guest's files")
+    _warn_about_nesting(keys, root)
+
+
+def _warn_about_nesting(keys: Dict[str, str], root: str) -> None:
+    features = property_string.parse(keys.get("features", ""), property_string.FEATURES)
+    version = accounts.systemd_version(root)
+    allowed = "unprivileged" not in keys or property_string.truth(features.get("nesting"))
+    if version >= NESTED_SYSTEMD and not allowed:
+        print(f"WARN: Systemd {version} detected. You may need to enable nesting.", flush=True)
+        print("Task finished with 1 warning(s)!", file=sys.stderr)
 
 
 def _forget(vmid: int) -> None:

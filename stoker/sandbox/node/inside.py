@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Dict
 
@@ -37,6 +38,9 @@ def _attach(request: Request, words: "list[str]") -> int:
         environ.pop(name, None)
     # --keep-env is on by default, still, in 6.1.10.
     keep = "keep-env" not in request.values or request.is_set("keep-env")
+    # python ignores these two; what runs in the container must not inherit that.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
     sys.stderr.flush()
     attach = ["lxc-attach", "-n", vmid, "--keep-env" if keep else "--clear-env", *words]

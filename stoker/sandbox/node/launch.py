@@ -22,6 +22,7 @@ def main() -> int:
         known = ", ".join(sorted(MODULES))
         print(f"cannot run {name}: no such stand-in; call one of {known}", file=sys.stderr)
         return 255
+    importlib.import_module("node.locale_warning").warn(os.environ)
     importlib.import_module("node.startup_cost").burn()
     program = importlib.import_module(f"node.{MODULES[name]}")
     return int(program.main(sys.argv[1:]))

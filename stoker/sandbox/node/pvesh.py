@@ -27,13 +27,15 @@ def main(words: Sequence[str]) -> int:
     """The exit code of `pvesh WORDS...`."""
     try:
         store.require_cluster()
-        flags = {**dict.fromkeys(OPTIONS, False), **dict.fromkeys(FLAGS, True)}
-        options, rest = getopt.parse(words, flags)
+        # These never take the word after them, as PVE's other booleans would.
+        quiet = {"--nooutput", "--quiet"} & set(words)
+        others = [word for word in words if word.lstrip("-") not in FLAGS]
+        options, rest = getopt.parse(others, dict.fromkeys(OPTIONS, False))
         if len(rest) != 2:
             raise BadRequest("not enough arguments", 255)
         values = {name: given[-1] for name, given in options.items()}
         answer = _answer(rest[0], rest[1], values)
-        if "nooutput" not in values and "quiet" not in values:
+        if not quiet:
             print(_rendered(answer, values.get("output-format", "text")))
         return 0
     except Died as died:
