@@ -1,0 +1,68 @@
+"""The state as `up` leaves it and the inventory reads it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from stoker.refused import Refused
+from stoker.sandbox import inventory, lifecycle, places, state
+from stoker.sandbox.files import mounts_below, write_atomically
+from stoker.sandbox.lifecycle import Size
+
+INVENTORY = Path(__file__).parents[2] / "inventory/sandbox.py"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "ROOT", tmp_path)
+
+
+def test_what_is_saved_is_loaded() -> None:
+    planned = lifecycle.plan("test-x", Size(nodes=2, containers=2), "198.51.100.0/26")
+    planned.save()
+    assert state.load("test-x") == planned
+    assert state.all_states() == [planned]
+
+
+def test_without_an_instance_the_sentence_names_the_command() -> None:
+    with pytest.raises(Refused, match=r"run `python -m stoker.sandbox up`$"):
+        state.load("demo")
+    with pytest.raises(Refused, match=r"up --name test-x`$"):
+        state.load("test-x")
+
+
+def test_the_inventory_has_nodes_by_ssh_and_containers_through_them() -> None:
+    groups = inventory.of(lifecycle.plan("test-x", Size(), "198.51.100.0/26"))
+    name, data = groups.pve[0]
+    assert (name, data["ssh_hostname"], data["ssh_user"]) == ("@pct/pve1", "198.51.100.2", "root")
+    assert data["ssh_known_hosts_file"].endswith("/test-x/known_hosts")
+    assert groups.inference == [
+        ("@pct/ct200", {"pct_host": "pve1", "pct_vmid": 200, "flagsets": ["sandbox-tiny"]})
+    ]
+
+
+def test_the_inventory_file_has_two_groups_and_nothing_else_that_looks_like_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lifecycle.plan("test-x", Size(), "198.51.100.0/26").save()
+    monkeypatch.setenv("STOKER_SANDBOX", "test-x")
+    found = runpy.run_path(str(INVENTORY))
+    lists = {name for name, value in found.items() if isinstance(value, list | tuple)}
+    assert lists == {"pve", "inference"}
+
+
+def test_the_inventory_file_ends_in_one_sentence_where_there_is_no_sandbox() -> None:
+    with pytest.raises(SystemExit, match=r"^cannot use sandbox demo: .*stoker.sandbox up`$"):
+        runpy.run_path(str(INVENTORY))
+
+
+def test_a_file_has_its_mode_when_it_appears(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "new/secret", "x", 0o600)
+    assert (tmp_path / "new/secret").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["secret"]
+
+
+def test_mounts_in_a_directory_are_found_innermost_first() -> None:
+    lines = ["1 0 8:1 / / rw", "2 1 8:1 / /d rw", "3 2 8:1 / /d/deep rw", "4 1 8:1 / /dd rw"]
+    assert mounts_below(Path("/d"), "\n".join(lines)) == ["/d/deep", "/d"]
