@@ -60,7 +60,6 @@ def _break(asked: argparse.Namespace) -> None:
 
 def act(asked: argparse.Namespace) -> None:
     """Do what the command line says."""
-    places.checked_name(asked.name)
     if asked.command == "status":
         print(report.summary(states.load(asked.name), live=os.geteuid() == 0))
     elif asked.command == "up":
@@ -96,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     asked = parser().parse_args(words)
     try:
+        places.checked_name(asked.name)
         only_reads = asked.command == "status" or getattr(asked, "list", False)
         if os.geteuid() != 0 and not only_reads:
             return become_root(words)

@@ -30,11 +30,15 @@ def attempt(
 
 def run(words: Sequence[object], stdin: bytes = b"", timeout_s: float = 600) -> str:
     """Run it and give its standard output; `Refused` with its last words when it fails."""
-    done = attempt(words, stdin, timeout_s)
+    return told(attempt(words, stdin, timeout_s), " ".join(str(word) for word in words[:6]))
+
+
+def told(done: subprocess.CompletedProcess[bytes], command: str) -> str:
+    """The output of a command that has succeeded; `Refused` with its last words if it failed."""
     if done.returncode != 0:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[-3:]
         raise Refused(
-            f"cannot run `{' '.join(str(word) for word in words[:6])}`: exit status "
-            f"{done.returncode}, {' / '.join(said) or 'no words'}; run it by hand to see more"
+            f"cannot run `{command}`: exit status {done.returncode}, "
+            f"{' / '.join(said) or 'no words'}; run it by hand to see more"
         )
     return done.stdout.decode(errors="replace")

@@ -73,9 +73,11 @@ def template(name: str) -> Path:
     """The guests' template of that distribution as a tarball, built if it is not in the cache."""
     recipe = _recipe(SUITES[name], _GUEST)
     kept = places.TEMPLATES / f"{name}-{recipe.digest}.tar.zst"
-    with _alone("template"):
+    with alone("template"):
         if not kept.exists():
             _say(f"building the {name} template (once, about a minute)")
+            for old in places.TEMPLATES.glob(f"{name}-????????????.tar.zst"):
+                old.unlink()
             _build(recipe, kept, ["--variant=minbase"])
         _published(kept, places.TEMPLATES / f"{name}-standard.tar.zst")
     return kept
@@ -85,7 +87,7 @@ def node_root() -> Path:
     """The nodes' root file system as a directory that is only read, built if not in the cache."""
     recipe = _recipe(SUITES["debian-12"], _NODE)
     kept = places.CACHE / f"node-{recipe.digest}"
-    with _alone("node"):
+    with alone("node"):
         if not kept.exists():
             _say("building the node image (once, about two minutes)")
             _build(recipe, kept, ["--variant=minbase", "--format=directory"])
@@ -103,10 +105,9 @@ def _pruned(newest: Path) -> None:
 
 def _build(recipe: Recipe, kept: Path, options: list[str]) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = kept.with_name(f"unfinished-{kept.name}")
     for left_over in kept.parent.glob("unfinished-*"):
-        remove_tree(left_over) if left_over.is_dir() else left_over.unlink()
-    with tempfile.TemporaryDirectory(dir=places.CACHE) as scratch:
+        remove_tree(left_over)
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix="unfinished-") as scratch:
         Path(scratch).chmod(0o755)
         listed = Path(scratch, "image.sources")
         write_atomically(listed, recipe.sources)
@@ -117,8 +118,9 @@ def _build(recipe: Recipe, kept: Path, options: list[str]) -> None:
         copied = [f"--customize-hook=sync-in {added} /"] if recipe.files else []
         words = ["mmdebstrap", "--mode=root", *options, f"--include={','.join(recipe.packages)}"]
         words += ['--aptopt=Acquire::Retries "5"', *_proxies(), *masked, *copied]
-        commands.run([*words, recipe.suite, unfinished, listed], timeout_s=1800)
-    unfinished.rename(kept)
+        made = Path(scratch, kept.name)
+        commands.run([*words, recipe.suite, made, listed], timeout_s=1800)
+        made.rename(kept)
 
 
 def _proxies() -> list[str]:
@@ -137,7 +139,7 @@ def _published(kept: Path, name: Path) -> None:
 
 
 @contextmanager
-def _alone(what: str) -> Iterator[None]:
+def alone(what: str) -> Iterator[None]:
     """Hold the cache's lock for one kind of image, so that two builds never meet."""
     places.CACHE.mkdir(parents=True, exist_ok=True)
     with (places.CACHE / f".{what}.lock").open("w") as lock:

@@ -7,8 +7,9 @@ It is of no use to anything else: no directory of PATH names it, and it has no p
 import shutil
 from pathlib import Path
 
-from stoker.sandbox import commands, places
+from stoker.sandbox import places
 from stoker.sandbox.files import remove_tree
+from stoker.sandbox.image import alone
 
 # The modules of nvidia-smi's own imports that Debian does not count to the minimal library.
 _MORE = ("json",)
@@ -18,11 +19,12 @@ _LIBRARIES = ("libexpat.so.1", "libz.so.1")
 def built(image: Path) -> Path:
     """The interpreter's directory in the cache, made from that node image if it is not there."""
     kept = places.CACHE / image.name.replace("node-", "python-")
-    if not kept.exists():
-        unfinished = kept.with_name(f"unfinished-{kept.name}")
-        remove_tree(unfinished)
-        _copy(image, unfinished)
-        unfinished.rename(kept)
+    with alone("python"):
+        if not kept.exists():
+            unfinished = kept.with_name(f".{kept.name}")
+            remove_tree(unfinished)
+            _copy(image, unfinished)
+            unfinished.rename(kept)
     return kept
 
 
@@ -43,9 +45,3 @@ def _copy(image: Path, target: Path) -> None:
     for name in _LIBRARIES:
         real = next(path for path in image.glob(f"usr/lib/x86_64-linux-gnu/{name}*"))
         shutil.copy2(real.resolve(), target / "lib" / name)
-
-
-def version(directory: Path) -> str:
-    """What the interpreter says it is: proof that it runs."""
-    program = "import json, sys; print(sys.version)"
-    return commands.run([directory / "bin/python3", "-I", "-S", "-c", program]).strip()

@@ -8,14 +8,22 @@ from stoker.sandbox.files import write_atomically
 
 
 def present(private: Path, comment: str, owner: int) -> str:
-    """Make the ed25519 pair if it is not there, owned by the user `owner`; give the public key."""
-    public = private.with_name(private.name + ".pub")
-    if not public.exists():
+    """Make the ed25519 pair if it is not there and give the public key.
+
+    `owner` is the user who may read the private one; with 0 it keeps the owner it has.
+    """
+    if not private.with_name(private.name + ".pub").exists():
         private.parent.mkdir(parents=True, exist_ok=True)
         private.unlink(missing_ok=True)
         commands.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", private])
-    os.chown(private, owner, -1)
-    return public.read_text()
+    if owner:
+        os.chown(private, owner, -1)
+    return public(private)
+
+
+def public(private: Path) -> str:
+    """The public half of a pair that is there."""
+    return private.with_name(private.name + ".pub").read_text()
 
 
 def known_hosts(lines: dict[str, str]) -> str:

@@ -85,7 +85,8 @@ def _up(name: str, size: Size) -> State:
         root = image.node_root()
         network.present(state)
     owner = int(os.environ.get("SUDO_UID", "0"))
-    public = {home.address: _node_up(state, home, root, owner) for home in state.nodes}
+    keys.present(state.ssh_key, f"stoker-sandbox-{state.name}", owner)
+    public = {home.address: _node_up(state, home, root) for home in state.nodes}
     keys.write_known_hosts(state.known_hosts, public)
     for home in state.nodes:
         _guests_up(state, home)
@@ -107,12 +108,12 @@ def _planned(name: str, size: Size) -> State:
     return state
 
 
-def _node_up(state: State, home: Node, root: Path, owner: int) -> str:
+def _node_up(state: State, home: Node, root: Path) -> str:
     if lxc_node.running(state, home):
         lxc_node.refresh(state, home, root)
         return lxc_node.host_key(state, home)
     _say(f"starting node {home.name} at {home.address}")
-    public = lxc_node.prepare(state, home, root, owner)
+    public = lxc_node.prepare(state, home, root)
     lxc_node.start(state, home)
     return public
 

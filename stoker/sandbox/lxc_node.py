@@ -79,7 +79,7 @@ def running(state: State, node: Node) -> bool:
     return commands.attempt(words).stdout.strip() == b"RUNNING"
 
 
-def prepare(state: State, node: Node, image: Path, owner: int) -> str:
+def prepare(state: State, node: Node, image: Path) -> str:
     """Write the files of a node that does not run yet; give its public host key.
 
     A node that ran before stays on the image it began with.
@@ -89,10 +89,9 @@ def prepare(state: State, node: Node, image: Path, owner: int) -> str:
     (data(state, node) / "lxc").mkdir(parents=True, exist_ok=True)
     standins.place_shared(shared(state, node), f"{state.name}/{node.name}", state.gpus, image)
     places.WHEELS.mkdir(parents=True, exist_ok=True)
-    opens = keys.present(state.ssh_key, f"stoker-sandbox-{state.name}", owner)
     host_key = upper / "etc/ssh/ssh_host_ed25519_key"
     public = keys.present(host_key, node.name, 0)
-    for path, content in node_files.files(node, state.subnet, opens).items():
+    for path, content in node_files.files(node, state.subnet, keys.public(state.ssh_key)).items():
         write_atomically(upper / path, content, 0o600 if path.startswith("root/") else 0o644)
     (upper / "root/.ssh").chmod(0o700)
     (upper / "root").chmod(0o700)
@@ -144,9 +143,10 @@ def attach(
     """Run a command in the node as its root, in a clean environment; give its output."""
     before = ["lxc-attach", "-P", str(lxc_path(state)), "-n", lxc_name(state, node)]
     before += ["--clear-env", "-v", "HOME=/root", "-v", f"PATH={_PATH}", "--"]
+    done = commands.attempt([*before, *words], stdin)
     if check:
-        return commands.run([*before, *words], stdin)
-    return commands.attempt([*before, *words], stdin).stdout.decode(errors="replace")
+        return commands.told(done, f"{' '.join(words[:4])} (on node {node.name})")
+    return done.stdout.decode(errors="replace")
 
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -76,7 +76,10 @@ table ip {name} {{
 
 
 def present(state: State) -> None:
-    """The bridge is up with its address, packets are forwarded, and the NAT is in force."""
+    """The bridge is up with its address, packets are forwarded, and the NAT is in force.
+
+    Forwarding stays on after `absent`: who else came to need it meanwhile cannot be known.
+    """
     bridge = state.bridge
     if not Path("/sys/class/net", bridge).exists():
         commands.run(["ip", "link", "add", bridge, "type", "bridge", "forward_delay", "0"])
