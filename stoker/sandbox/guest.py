@@ -17,7 +17,8 @@ def options(state: State, container: Container) -> list[str]:
     gateway = network.gateway(state.subnet)
     words = ["--hostname", f"ct{container.vmid}", "--cores", "2", "--memory", "8192"]
     words += ["--rootfs", "local:16", "--features", "nesting=1", "--onboot", "1"]
-    words += ["--net0", f"name=eth0,bridge=vmbr0,ip={container.address}/26,gw={gateway}"]
+    address = network.with_prefix(container.address, state.subnet)
+    words += ["--net0", f"name=eth0,bridge=vmbr0,ip={address},gw={gateway}"]
     if state.gpus:
         words += ["--mp9", "/var/lib/stoker-gpu,mp=/var/lib/stoker-gpu,ro=1"]
     for number, path in enumerate(gpu.node_paths(state.gpus) if state.gpus else []):

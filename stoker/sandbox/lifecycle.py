@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stoker.refused import Refused
-from stoker.sandbox import contents, guest, image, keys, lxc_node, machine, network, places
+from stoker.sandbox import (
+    contents,
+    guest,
+    image,
+    keys,
+    lxc_node,
+    machine,
+    network,
+    node_files,
+    places,
+    sources,
+)
 from stoker.sandbox import state as states
 from stoker.sandbox.files import remove_tree
 from stoker.sandbox.state import Container, Node, State
@@ -51,8 +62,8 @@ def size_of(state: State) -> Size:
 
 def checked(size: Size) -> Size:
     """The same, or `Refused` where the network or the consoles of this machine do not suffice."""
-    limits = {"nodes": (1, 8), "containers": (0, 52 // size.nodes if size.nodes else 0)}
-    limits["gpus"] = (0, 16)
+    limits = {"nodes": (1, network.MOST_NODES), "gpus": (0, 16)}
+    limits["containers"] = (0, network.MOST_CONTAINERS // max(size.nodes, 1))
     wrong = [
         f"cannot build {getattr(size, key)} {key}: between {least} and {most} fit; ask for those"
         for key, (least, most) in limits.items()
@@ -96,13 +107,16 @@ def _up(name: str, size: Size) -> State:
 def _planned(name: str, size: Size) -> State:
     if states.exists(name):
         existing = states.load(name)
-        if plan(name, size, existing.subnet) != existing:
+        if size_of(existing) != size:
             raise Refused(
                 f"cannot change the size of sandbox {name} while it stands; run "
                 f"`python -m stoker.sandbox down --name {name}` first"
             )
         return existing
+    archives = sources.archives(Path("/etc/apt"), image.machine_codename())
     taken = [*network.used_networks(), *(state.subnet for state in states.all_states())]
+    taken += network.addresses_of(archive.uri for archive in archives)
+    taken += [server for server in node_files.name_servers() if ":" not in server]
     state = plan(name, size, network.free_subnet(taken))
     state.save()
     return state

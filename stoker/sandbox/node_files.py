@@ -28,7 +28,7 @@ iface eth0 inet manual
 
 auto vmbr0
 iface vmbr0 inet static
-    address {address}/26
+    address {address}
     gateway {gateway}
     bridge-ports eth0
     bridge-stp off
@@ -36,15 +36,18 @@ iface vmbr0 inet static
 """
 
 
-def resolver(candidates: tuple[Path, ...]) -> str:
-    """The first resolv.conf that names a server which is not this machine's loopback."""
+_RESOLVERS = (Path("/run/systemd/resolve/resolv.conf"), Path("/etc/resolv.conf"))
+
+
+def name_servers(candidates: tuple[Path, ...] = _RESOLVERS) -> list[str]:
+    """Those of the first resolv.conf that names one which is not this machine's loopback."""
     for path in (path for path in candidates if path.exists()):
         servers = [
             line.split()[1] for line in path.read_text().splitlines() if line[:10] == "nameserver"
         ]
         usable = [server for server in servers if not server.startswith(("127.", "::1"))]
         if usable:
-            return "".join(f"nameserver {server}\n" for server in usable)
+            return usable
     raise Refused(
         f"cannot give the sandbox a name server: {' and '.join(map(str, candidates))} name only "
         "this machine itself; put a server that the network reaches into /etc/resolv.conf"
@@ -53,12 +56,14 @@ def resolver(candidates: tuple[Path, ...]) -> str:
 
 def files(node: Node, subnet: str, authorized_key: str) -> dict[str, str]:
     """Everything but the host key and the stand-ins, which are copied."""
-    resolv = resolver((Path("/run/systemd/resolve/resolv.conf"), Path("/etc/resolv.conf")))
+    servers = name_servers()
     return {
         "etc/hostname": f"{node.name}\n",
         "etc/hosts": f"127.0.0.1 localhost\n{node.address} {node.name}.sandbox {node.name}\n",
-        "etc/network/interfaces": interfaces(node.address, network.gateway(subnet)),
-        "etc/resolv.conf": resolv,
+        "etc/network/interfaces": interfaces(
+            network.with_prefix(node.address, subnet), network.gateway(subnet)
+        ),
+        "etc/resolv.conf": "".join(f"nameserver {server}\n" for server in servers),
         "etc/ssh/sshd_config.d/stoker.conf": _SSHD,
         "etc/subuid": _SUBORDINATE,
         "etc/subgid": _SUBORDINATE,

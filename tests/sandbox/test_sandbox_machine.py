@@ -49,7 +49,7 @@ def test_a_name_that_cannot_name_a_bridge_is_refused(name: str) -> None:
 
 
 def test_vmids_and_addresses_do_not_meet_across_nodes() -> None:
-    state = lifecycle.plan("test-x", Size(nodes=2, containers=3), "198.51.100.0/26")
+    state = lifecycle.plan("test-x", Size(nodes=2, containers=3), "198.51.100.0/27")
     assert [node.name for node in state.nodes] == ["pve1", "pve2"]
     assert [c.vmid for c in state.containers] == [200, 201, 202, 300, 301, 302]
     assert len({c.address for c in state.containers}) == 6
@@ -58,7 +58,7 @@ def test_vmids_and_addresses_do_not_meet_across_nodes() -> None:
 
 def test_the_size_of_an_instance_can_be_read_back_from_it() -> None:
     size = Size(nodes=2, containers=3, gpus=4, template="debian-13")
-    assert lifecycle.size_of(lifecycle.plan("test-x", size, "198.51.100.0/26")) == size
+    assert lifecycle.size_of(lifecycle.plan("test-x", size, "198.51.100.0/27")) == size
 
 
 def test_every_size_that_does_not_fit_is_named_at_once() -> None:
@@ -66,6 +66,6 @@ def test_every_size_that_does_not_fit_is_named_at_once() -> None:
         lifecycle.checked(Size(nodes=9, containers=50, gpus=99))
     assert [line.split()[2:4] for line in str(refused.value).splitlines()] == [
         ["9", "nodes:"],
-        ["50", "containers:"],
         ["99", "gpus:"],
+        ["50", "containers:"],
     ]

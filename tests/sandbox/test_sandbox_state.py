@@ -19,7 +19,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_saved_is_loaded() -> None:
-    planned = lifecycle.plan("test-x", Size(nodes=2, containers=2), "198.51.100.0/26")
+    planned = lifecycle.plan("test-x", Size(nodes=2, containers=2), "198.51.100.0/27")
     planned.save()
     assert state.load("test-x") == planned
     assert state.all_states() == [planned]
@@ -33,7 +33,7 @@ def test_without_an_instance_the_sentence_names_the_command() -> None:
 
 
 def test_the_inventory_has_nodes_by_ssh_and_containers_through_them() -> None:
-    groups = inventory.of(lifecycle.plan("test-x", Size(), "198.51.100.0/26"))
+    groups = inventory.of(lifecycle.plan("test-x", Size(), "198.51.100.0/27"))
     name, data = groups.pve[0]
     assert (name, data["ssh_hostname"], data["ssh_user"]) == ("@pct/pve1", "198.51.100.2", "root")
     assert data["ssh_known_hosts_file"].endswith("/test-x/known_hosts")
@@ -45,7 +45,7 @@ def test_the_inventory_has_nodes_by_ssh_and_containers_through_them() -> None:
 def test_the_inventory_file_has_two_groups_and_nothing_else_that_looks_like_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lifecycle.plan("test-x", Size(), "198.51.100.0/26").save()
+    lifecycle.plan("test-x", Size(), "198.51.100.0/27").save()
     monkeypatch.setenv("STOKER_SANDBOX", "test-x")
     found = runpy.run_path(str(INVENTORY))
     lists = {name for name, value in found.items() if isinstance(value, list | tuple)}
