@@ -1,7 +1,7 @@
 """The instance's own network: one bridge on this machine, one NAT table, documentation addresses.
 
-The range is TEST-NET-2, which RFC 5737 keeps for examples. Even such addresses can be in use: a
-machine whose way out is a gateway that answers for every name may see that gateway in TEST-NET-1
+The ranges are TEST-NET-2, which RFC 5737 keeps for examples, and when that is used up a piece of
+what RFC 2544 keeps for benchmarks. Even such addresses can be in use: a machine whose way out is a gateway that answers for every name may see that gateway in TEST-NET-1
 or TEST-NET-3 (one did, and a subnet laid over it cut the whole machine off its archives). So the
 addresses of the archives and of the name servers are never covered.
 """
@@ -18,7 +18,7 @@ from stoker.sandbox import commands
 from stoker.sandbox.state import State
 
 Network = ipaddress.IPv4Network
-_RANGE = Network("198.51.100.0/24")
+_RANGES = (Network("198.51.100.0/24"), Network("198.18.100.0/24"))
 _PREFIX = 27
 # Of the 30 addresses of a /27: one for this machine, the next ones for nodes, the rest containers.
 MOST_NODES = 4
@@ -29,11 +29,11 @@ _FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 def free_subnet(taken: Iterable[str]) -> str:
     """The first /27 that overlaps none of `taken` (networks or addresses, in any notation)."""
     used = [Network(text, strict=False) for text in taken]
-    for candidate in _RANGE.subnets(new_prefix=_PREFIX):
+    for candidate in (part for whole in _RANGES for part in whole.subnets(new_prefix=_PREFIX)):
         if not any(candidate.overlaps(network) for network in used):
             return str(candidate)
     raise Refused(
-        f"cannot choose a network: all eight /27 of {_RANGE} are in use here; "
+        f"cannot choose a network: every /27 of {' and '.join(map(str, _RANGES))} is in use here; "
         "take another sandbox down with `python -m stoker.sandbox down --name NAME`"
     )
 

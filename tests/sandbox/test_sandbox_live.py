@@ -30,12 +30,16 @@ HOLD = "LD_PRELOAD=libcuda.so.1 setsid sleep 600 >/dev/null 2>&1 </dev/null & ec
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[State]:
-    if states.exists(NAME):
-        lifecycle.down(NAME)
+    _gone(NAME)
     try:
         yield lifecycle.up(NAME, Size(gpus=2))
     finally:
-        lifecycle.down(NAME)
+        _gone(NAME)
+
+
+def _gone(name: str) -> None:
+    if states.exists(name):
+        lifecycle.down(name)
 
 
 def on_node(state: State, *words: str) -> str:
@@ -164,7 +168,7 @@ def test_killed_at_any_moment_up_is_simply_run_again_and_down_leaves_nothing() -
         state = lifecycle.up(name, Size(gpus=1))
         assert settled(state) == "running"
     finally:
-        lifecycle.down(name)
+        _gone(name)
     assert not places.instance(name).exists()
     assert not Path("/sys/class/net", f"stk-{name}").exists()
     listed = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=True)

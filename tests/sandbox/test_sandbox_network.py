@@ -15,6 +15,10 @@ def test_a_subnet_that_overlaps_an_address_in_use_is_passed_over() -> None:
     assert network.free_subnet(taken) == "198.51.100.128/27"
 
 
+def test_when_test_net_2_is_used_up_the_benchmark_range_follows() -> None:
+    assert network.free_subnet(["198.51.100.0/24"]) == "198.18.100.0/27"
+
+
 def test_a_name_that_resolves_into_the_range_is_not_covered() -> None:
     found = list(network.addresses_of(["http://198.51.100.5/debian", "file:/srv/mirror"]))
     assert network.free_subnet(found) == "198.51.100.32/27"
@@ -22,7 +26,7 @@ def test_a_name_that_resolves_into_the_range_is_not_covered() -> None:
 
 def test_when_all_subnets_are_in_use_the_sentence_says_what_to_do() -> None:
     with pytest.raises(Refused, match=r"^cannot choose a network: .*sandbox down --name NAME`$"):
-        network.free_subnet(["198.51.100.0/24"])
+        network.free_subnet(["198.51.100.0/24", "198.18.0.0/15"])
 
 
 def test_gateway_nodes_and_containers_share_a_subnet_without_meeting() -> None:
