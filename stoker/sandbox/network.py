@@ -1,9 +1,10 @@
 """The instance's own network: one bridge on this machine, one NAT table, documentation addresses.
 
 The ranges are TEST-NET-2, which RFC 5737 keeps for examples, and when that is used up a piece of
-what RFC 2544 keeps for benchmarks. Even such addresses can be in use: a machine whose way out is a gateway that answers for every name may see that gateway in TEST-NET-1
-or TEST-NET-3 (one did, and a subnet laid over it cut the whole machine off its archives). So the
-addresses of the archives and of the name servers are never covered.
+what RFC 2544 keeps for benchmarks. Even such addresses can be in use: a machine whose way out is a
+gateway that answers for every name may see that gateway in TEST-NET-1 or TEST-NET-3 (one did, and
+a subnet laid over it cut the whole machine off its archives). So the addresses of the archives and
+of the name servers are never covered.
 """
 
 import ipaddress
