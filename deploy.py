@@ -13,9 +13,7 @@ from roles.venv import venv
 from roles.wheels import wheels
 
 uv()
-
-if "pve" in host.groups:
-    wheels()
+wheels()
 
 if "inference" in host.groups:
     system()
