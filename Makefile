@@ -1,0 +1,43 @@
+# Everything is done by `make demo` and `make test`; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test unit sandbox-test host-test bench bench-full lock requirements down clean
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.complete: requirements.lock pyproject.toml
+	@./bootstrap $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: $(VENV)/.complete ## deploy a real SGLang to a Proxmox-like node on this machine
+	$(BIN)/python -m stoker.sandbox up
+	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
+	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
+
+down: $(VENV)/.complete ## remove the demo's node and containers; downloads are kept
+	$(BIN)/python -m stoker.sandbox down
+
+test: unit sandbox-test ## everything that proves the project, in order of cost
+
+unit: $(VENV)/.complete ## lint, types and the tests that need no container
+	$(BIN)/pytest -q -m "not sandbox and not gpu"
+
+sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
+	$(BIN)/pytest -q -m sandbox --durations=10
+
+bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of seconds and ratios
+	$(BIN)/python -m tests.bench
+
+bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
+	$(BIN)/python -m tests.bench --full
+
+requirements: $(VENV)/.complete ## refresh requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate --all-extras --upgrade pyproject.toml --output-file requirements.lock

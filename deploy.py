@@ -1,0 +1,23 @@
+"""Which host gets which roles, in order: the table of contents of a deployment.
+
+pyinfra inventory/lab.py deploy.py
+"""
+
+from pyinfra import host
+from roles.cuda import cuda
+from roles.service import service
+from roles.sglang import sglang
+from roles.system import system
+from roles.uv import uv
+from roles.venv import venv
+from roles.wheels import wheels
+
+uv()
+wheels()
+
+if "inference" in host.groups:
+    system()
+    venv()
+    cuda()
+    sglang()
+    service()

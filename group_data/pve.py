@@ -1,0 +1,3 @@
+"""What holds for every Proxmox node."""
+
+ssh_user = "root"
