@@ -39,7 +39,14 @@ class NodeShell:
         """One line for the node's login shell."""
         node = self.state.nodes[0]
         options = ["-F", "none", "-i", str(self.state.ssh_key), "-p", str(node.ssh_port)]
-        for option in (f"UserKnownHostsFile={self.state.known_hosts}", "BatchMode=yes"):
+        shared = str(self.state.directory / "test-%C")
+        for option in (
+            f"UserKnownHostsFile={self.state.known_hosts}",
+            "BatchMode=yes",
+            "ControlMaster=auto",
+            f"ControlPath={shared}",
+            "ControlPersist=60",
+        ):
             options += ["-o", option]
         words = ["ssh", *options, f"root@{node.address}", line]
         done = subprocess.run(words, input=send, capture_output=True, timeout=180)
@@ -68,7 +75,7 @@ def _sandbox(*words: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[NodeShell]:
+def pct_node() -> Iterator[NodeShell]:
     """A node with two running containers, 200 and 201; `pct` costs nothing on it."""
     if os.geteuid() != 0 or not shutil.which("lxc-start"):
         pytest.skip("needs root and LXC on this machine")

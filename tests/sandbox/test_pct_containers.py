@@ -12,9 +12,14 @@ import pytest
 from tests.sandbox.pct_node import COST, NodeShell
 
 pytestmark = pytest.mark.sandbox
-pytest_plugins = ("tests.sandbox.pct_node",)
 
 TEMPLATE = "local:vztmpl/debian-12-standard.tar.zst"
+
+
+@pytest.fixture(scope="module")
+def node(pct_node: NodeShell) -> NodeShell:
+    """The node of these tests."""
+    return pct_node
 
 
 @pytest.fixture

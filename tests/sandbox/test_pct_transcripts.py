@@ -7,13 +7,13 @@ lxc's own source are left out.
 """
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from tests.sandbox.pct_node import NodeShell
 
 pytestmark = pytest.mark.sandbox
-pytest_plugins = ("tests.sandbox.pct_node",)
 
 # Container of the recording -> container of the sandbox.
 IDS = {"103": "200", "107": "201"}
@@ -230,12 +230,14 @@ ROWS: list[Row] = [
 
 
 @pytest.fixture(scope="module")
-def recorded(node: NodeShell) -> NodeShell:
+def recorded(pct_node: NodeShell) -> Iterator[NodeShell]:
     """The node with the containers of the recording."""
-    node.write("/etc/pve/lxc/106.conf", STOPPED)
-    node.write("/etc/pve/lxc/104.conf", STOPPED + "lock: backup\n")
-    node.good("sed", "-i", "1i lock: snapshot", "/etc/pve/lxc/201.conf")
-    return node
+    pct_node.write("/etc/pve/lxc/106.conf", STOPPED)
+    pct_node.write("/etc/pve/lxc/104.conf", STOPPED + "lock: backup\n")
+    pct_node.good("sed", "-i", "1i lock: snapshot", "/etc/pve/lxc/201.conf")
+    yield pct_node
+    pct_node.good("sed", "-i", "/^lock: /d", "/etc/pve/lxc/201.conf")
+    pct_node.good("rm", "/etc/pve/lxc/104.conf", "/etc/pve/lxc/106.conf")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
