@@ -13,7 +13,15 @@ from tests.sandbox.pct_node import COST, NodeShell
 
 pytestmark = pytest.mark.sandbox
 
-TEMPLATE = "local:vztmpl/debian-12-standard.tar.zst"
+# A system of a shell and four commands: what is tested is not the copying of 300 MB.
+TINY = """\
+cd /
+mkdir -p /tmp/empty/dev /tmp/empty/etc /tmp/empty/proc /tmp/empty/root /tmp/empty/sys
+tar -cf /var/lib/vz/template/cache/tiny.tar bin lib lib64 \\
+    usr/bin/dash usr/bin/sh usr/bin/sleep usr/bin/touch usr/bin/test usr/bin/stat \\
+    usr/lib64 usr/lib/*/ld-linux* usr/lib/*/libc.so.6 usr/lib/*/libselinux.so.1 \\
+    usr/lib/*/libpcre2-8.so.0* -C /tmp/empty dev etc proc root sys
+"""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +71,8 @@ def test_a_process_lies_where_its_container_can_be_read_from_the_node(
     assert re.search(rf"^0::/lxc/{ct}/ns/\.lxc$", found, re.MULTILINE)
     pid = node.good("lxc-info", "-n", ct, "-p", "-H").strip()
     assert node.good("cat", f"/proc/{pid}/cgroup").endswith(f"0::/lxc/{ct}/ns/init.scope\n")
-    assert node.shell("cat /proc/$(pgrep -f 'lxc-start -F -n 200')/cgroup").out.endswith(
-        f"0::/lxc.monitor/{ct}\n"
-    )
+    monitor = node.good("pgrep", "-x", "-f", f"/usr/bin/lxc-start -F -n {ct}").strip()
+    assert node.good("cat", f"/proc/{monitor}/cgroup").endswith(f"0::/lxc.monitor/{ct}\n")
     assert node.good("cat", f"/proc/{pid}/uid_map").split() == ["0", "100000", "65536"]
 
 
@@ -233,11 +240,12 @@ def _until(node: NodeShell, ct: str, state: str) -> None:
 
 
 def test_a_container_lives_from_create_to_destroy(node: NodeShell) -> None:
-    created = node.run("pct", "create", "300", TEMPLATE, "--rootfs", "local-zfs:4", "--start", "1")
-    assert created.code == 0, created.err
-    assert "Detected container architecture: amd64\n" in created.out
-    assert re.search(r"^WARN: Systemd \d+ detected\.", created.out, re.MULTILINE)
+    assert node.shell(TINY).code == 0
+    options = ("--rootfs", "local-zfs:4", "--entrypoint", "/bin/sleep 9999", "--start", "1")
+    created = node.good("pct", "create", "300", "local:vztmpl/tiny.tar", *options)
+    assert "Detected container architecture: " in created
     assert "unprivileged: 1\n" in node.good("pct", "config", "300")
+    assert node.good("pct", "exec", "300", "--", "stat", "-c", "%u %F", "/root") == "0 directory\n"
     node.good("pct", "snapshot", "300", "before", "--description", "clean")
     node.good("pct", "exec", "300", "--", "touch", "/root/later")
     assert re.search(
@@ -289,3 +297,19 @@ def test_one_start_of_pct_costs_the_processor_what_perl_does(node: NodeShell, ct
         assert took >= 0.5
     finally:
         node.write(COST, "0\n")
+
+
+def test_guests_with_onboot_run_again_after_a_reboot_of_the_node(node: NodeShell, ct: str) -> None:
+    booted = node.good("cat", "/proc/1/stat").split()[21]
+    node.good("pct", "set", "201", "--onboot", "0")
+    node.shell("systemd-run --quiet --on-active=1 systemctl reboot")
+    deadline = time.monotonic() + 90
+    while node.shell("cat /proc/1/stat | cut -d' ' -f22").out.strip() in (booted, ""):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    node.good("systemctl", "is-system-running", "--wait")
+    assert node.good("pct", "status", "200") == "status: running\n"
+    assert node.good("pct", "status", "201") == "status: stopped\n"
+    node.good("pct", "set", "201", "--onboot", "1")
+    node.good("pct", "start", "201")
+    node.settled(201)

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from stoker.sandbox import node
-from stoker.sandbox.node import conf, guest_files, guests, lxc_config, networks, startup_cost, table
+from stoker.sandbox.node import (
+    accounts,
+    conf,
+    guest_files,
+    guests,
+    lxc_config,
+    networks,
+    startup_cost,
+    table,
+)
 
 NET = "name=eth0,bridge=vmbr0,ip=198.51.100.200/26,gw=198.51.100.193"
 
@@ -128,3 +137,23 @@ def test_pvesh_boxes_an_object_by_key() -> None:
         "╞═════╪═══════╡",
         "│ a   │ x     │",
     ]
+
+
+def test_the_version_of_systemd_is_read_from_its_library(tmp_path: Path) -> None:
+    assert accounts.systemd_version(str(tmp_path)) == 0
+    library = tmp_path / "usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-257.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    assert accounts.systemd_version(str(tmp_path)) == 257
+
+
+@pytest.mark.parametrize(
+    ("release", "word"),
+    [("ID=debian\n", "debian"), ('ID="ubuntu"\n', "ubuntu"), ("ID=nixos\n", "unmanaged")],
+)
+def test_the_guests_system_is_read_from_its_os_release(
+    tmp_path: Path, release: str, word: str
+) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text(release)
+    assert accounts.os_type(str(tmp_path)) == word
