@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import crypt
 import glob
 import os
 import re
+import subprocess
 
 OS_TYPES = ("debian", "ubuntu", "devuan", "alpine", "fedora", "centos", "archlinux")
 
@@ -34,13 +34,23 @@ def forget_machine_id() -> None:
         open("/etc/machine-id", "w").close()
 
 
-def set_up_root(password: str, public_keys: str) -> None:
+def hashed(password: str) -> str:
+    """The line of /etc/shadow's second field for a password, by the node's perl; empty for none."""
+    if not password:
+        return ""
+    salt = "$6$" + os.urandom(8).hex()
+    words = ["perl", "-e", "local $/; print crypt(<STDIN>, $ARGV[0])", salt]
+    done = subprocess.run(words, input=password, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+def set_up_root(password_hash: str, public_keys: str) -> None:
     """Give root of the root this process has a password and keys, where there are any."""
-    if password:
+    if password_hash:
         with open("/etc/shadow") as file:
             lines = file.read()
-        hashed = crypt.crypt(password, crypt.METHOD_SHA512)
-        lines = re.sub(r"^root:[^:]*:", lambda _m: f"root:{hashed}:", lines, flags=re.MULTILINE)
+        entry = f"root:{password_hash}:"
+        lines = re.sub(r"^root:[^:]*:", lambda _m: entry, lines, flags=re.MULTILINE)
         with open("/etc/shadow", "w") as file:
             file.write(lines)
     if public_keys:

@@ -33,10 +33,7 @@ def set_options(request: Request) -> int:
     deletes, reverts = _listed(request, "delete"), _listed(request, "revert")
     if not wanted and not deletes and not reverts:
         raise Died("no options specified")
-    for kind, listed in (("delete", deletes), ("revert", reverts)):
-        for name in listed:
-            if not schema.find(name):
-                raise BadParameters({kind: f"unknown option '{name}'"})
+    _require_known(delete=deletes, revert=reverts)
     with store.locked(vmid):
         config = store.load(vmid)
         store.check_lock(config)
@@ -45,13 +42,11 @@ def set_options(request: Request) -> int:
             raise Died(f"{changed_by_other} Try again.")
         for name in deletes:
             _delete(config, name)
-        for name in reverts:
-            config.pending.keys.pop(name, None)
-            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
         stored = {name: _checked(config, vmid, name, wanted[name]) for name in sorted(wanted)}
-        for name, text in stored.items():
-            config.pending.keys[name] = text
-            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
+        for name in [*reverts, *stored]:
+            config.pending.keys.pop(name, None)
+            _keep(config, name)
+        config.pending.keys.update(stored)
         _take_effect(config, vmid)
         store.save(vmid, config)
     return 0
@@ -59,6 +54,18 @@ def set_options(request: Request) -> int:
 
 def _listed(request: Request, option: str) -> List[str]:
     return [name for name in re.split(r"[,; ]+", request.values.get(option, "")) if name]
+
+
+def _require_known(**lists: List[str]) -> None:
+    for option, names in lists.items():
+        for name in names:
+            if not schema.find(name):
+                raise BadParameters({option: f"unknown option '{name}'"})
+
+
+def _keep(config: conf.Config, name: str) -> None:
+    """Take a key off the list of those to be dropped."""
+    config.set_pending_deletes([listed for listed in config.pending_deletes if listed != name])
 
 
 def _delete(config: conf.Config, name: str) -> None:
@@ -102,7 +109,7 @@ def _take_effect(config: conf.Config, vmid: int) -> None:
         key = schema.find(name)
         if not up or (key and key.effect in (Effect.AT_ONCE, Effect.HOTPLUG)):
             config.now.keys.pop(name, None)
-            config.set_pending_deletes([n for n in config.pending_deletes if n != name])
+            _keep(config, name)
     problems = {}
     for name in [name for name in config.pending.keys if name != "delete"]:
         text = config.pending.keys[name]

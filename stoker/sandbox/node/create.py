@@ -98,7 +98,7 @@ def _fill(request: Request, config: conf.Config, archive: str) -> None:
     if "ssh-public-keys" in request.values:
         with open(request.values["ssh-public-keys"]) as file:
             public_keys = file.read()
-    password = request.values.get("password", "")
+    password = accounts.hashed(request.values.get("password", ""))
 
     def first_files() -> int:
         accounts.forget_machine_id()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .died import BadRequest
 
@@ -34,25 +34,34 @@ def parse(
             rest += waiting
             break
         match = OPTION.match(word) if word.startswith("-") else None
-        if not match:
+        if match:
+            complaints += _take(match.group(1), match.group(2), waiting, known, options)
+        else:
             rest.append(word)
-            continue
-        name, problem = _resolve(match.group(1), known)
-        if problem:
-            complaints.append(problem)
-            continue
-        value = match.group(2)
-        if value is None:
-            value = _value_after(waiting, known[name])
-        if value is None:
-            complaints.append(f"Option {name} requires an argument")
-            continue
-        options.setdefault(name, []).append(value)
     if complaints:
         print("\n".join(complaints), file=sys.stderr)
         # Both 2 and 255 were measured: 2 for `--bad`, 255 for `--help`.
         raise BadRequest("unable to parse option", 255 if "help" in complaints[0] else 2)
     return options, rest
+
+
+def _take(
+    asked: str,
+    value: Optional[str],
+    waiting: List[str],
+    known: Mapping[str, bool],
+    options: Dict[str, List[str]],
+) -> List[str]:
+    """Add one option to `options`, or give what is wrong with it."""
+    name, problem = _resolve(asked, known)
+    if problem:
+        return [problem]
+    if value is None:
+        value = _value_after(waiting, known[name])
+    if value is None:
+        return [f"Option {name} requires an argument"]
+    options.setdefault(name, []).append(value)
+    return []
 
 
 def _resolve(asked: str, known: Mapping[str, bool]) -> Tuple[str, str]:
@@ -67,7 +76,7 @@ def _resolve(asked: str, known: Mapping[str, bool]) -> Tuple[str, str]:
     return "", f"Unknown option: {asked}"
 
 
-def _value_after(waiting: List[str], boolean: bool) -> "str | None":
+def _value_after(waiting: List[str], boolean: bool) -> Optional[str]:
     if boolean:
         looks_like_option = not waiting or re.match(r"--?.", waiting[0], re.DOTALL)
         return "1" if looks_like_option else waiting.pop(0)

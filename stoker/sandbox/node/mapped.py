@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 import traceback
-from typing import Callable, Mapping
+from typing import Callable, Mapping, NoReturn
 
 SHIFT = 100000
 COUNT = 65536
@@ -69,10 +69,15 @@ def in_user_namespace(shift: int, work: Callable[[], int]) -> int:
     """Run `work` as root of a new user namespace with the container's map (shift 0: none)."""
     if not shift:
         return in_child(work)
-    ready_in, ready_out = os.pipe()
-    mapped_in, mapped_out = os.pipe()
 
     def inside() -> int:
+        ready_in, ready_out = os.pipe()
+        mapped_in, mapped_out = os.pipe()
+        parent = os.getpid()
+        # Who maps stays outside of the new namespace: only there the shifted ids exist.
+        helper = os.fork()
+        if helper == 0:
+            _map_when_ready(parent, shift, ready_in, mapped_out)
         os.close(mapped_out)
         check(LIBC.unshare(CLONE_NEWUSER), "unshare")
         os.write(ready_out, b"r")
@@ -81,23 +86,17 @@ def in_user_namespace(shift: int, work: Callable[[], int]) -> int:
         become(0)
         return work()
 
-    def mapper(parent: int) -> int:
-        os.read(ready_in, 1)
+    return in_child(inside)
+
+
+def _map_when_ready(parent: int, shift: int, ready: int, done: int) -> NoReturn:
+    code = 1
+    try:
+        os.read(ready, 1)
         for kind in ("uid_map", "gid_map"):
             with open(f"/proc/{parent}/{kind}", "w") as file:
                 file.write(f"0 {shift} {COUNT}\n")
-        os.write(mapped_out, b"m")
-        return 0
-
-    def both() -> int:
-        parent = os.getpid()
-        helper = os.fork()
-        if helper == 0:
-            code = 1
-            try:
-                code = mapper(parent)
-            finally:
-                os._exit(code)
-        return inside()
-
-    return in_child(both)
+        os.write(done, b"m")
+        code = 0
+    finally:
+        os._exit(code)
