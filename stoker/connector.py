@@ -1,0 +1,276 @@
+"""pyinfra's connector `@pct`: a Proxmox node, and LXC containers through it.
+
+`@pct/pve1` is the node. `@pct/pve1/200` is its container 200; so is `@pct/gpu-a` with the data
+`pct_host` (a name in the inventory, else an ssh host) and `pct_vmid`. pyinfra's `ssh_*` data say
+how the node is reached: those of `pct_host` where it is in the inventory, else the host's own.
+
+connect() reaches only the node. Before operations are executed, a command for a container that is
+absent or stopped succeeds without output, so that facts take their defaults: an operation of the
+same run may be the one that creates it. In execution it is an error.
+"""
+
+import getpass
+import io
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, ClassVar, cast
+
+from pyinfra import logger
+from pyinfra.api.command import QuoteString, StringCommand
+from pyinfra.api.exceptions import ConnectError, InventoryError
+from pyinfra.api.host import Host
+from pyinfra.api.output import echo
+from pyinfra.api.state import State
+from pyinfra.api.util import get_file_io
+from pyinfra.connectors.base import BaseConnector, DataMeta
+from pyinfra.connectors.ssh import ConnectorData as SSHData
+from pyinfra.connectors.ssh import SSHConnector, connector_data_meta
+from pyinfra.connectors.util import (
+    CommandOutput,
+    extract_control_arguments,
+    make_unix_command_for_host,
+)
+
+from stoker import links
+from stoker.lines import Lines
+from stoker.pct import errors, files
+from stoker.pct.client import Node, OnOutput
+
+
+class PctData(SSHData):
+    """Host data of `@pct`: how the node is reached, and which container."""
+
+    pct_host: str
+    pct_vmid: int
+
+
+class PctConnector(BaseConnector):
+    """One host: a container, or a node itself (no `pct_vmid`)."""
+
+    handles_execution = True
+    data_cls = PctData
+    data_meta: ClassVar = {
+        **connector_data_meta,
+        "pct_host": DataMeta("Proxmox node: a name in the inventory, else an ssh host"),
+        "pct_vmid": DataMeta("VMID of the container; absent: the node itself"),
+    }
+
+    def __init__(self, state: State, host: Host) -> None:
+        super().__init__(state, host)
+        self.vmid: int | None = self.data["pct_vmid"]
+        self._known_link: links.Link | None = None
+
+    @staticmethod
+    def make_names_data(name: str | None) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
+        """`pve1` -> host pve1; `pve1/200` -> host pve1/200, with its node and VMID as data."""
+        node, _, vmid = (name or "").partition("/")
+        if not node or (vmid and not vmid.isdigit()):
+            raise InventoryError(
+                f"cannot read the host @pct/{name or ''}: it is no node and no node/VMID; "
+                "write @pct/pve1, @pct/pve1/200, or a name of your own with pct_host and pct_vmid"
+            )
+        if vmid:
+            yield f"{node}/{vmid}", {"pct_host": node, "pct_vmid": int(vmid)}, []
+        else:
+            yield node, {}, []
+
+    @property
+    def node(self) -> Node:
+        """The agent on the node, connected if it is not (again)."""
+        return self._link.node(self.host.name)
+
+    def connect(self) -> None:
+        """Reach the node. Whether the container is there is not asked yet."""
+        if self.vmid is not None and not self.data["pct_host"]:
+            raise ConnectError(f"cannot reach CT {self.vmid}: pct_host is not set; name its node")
+        try:
+            _ = self.node
+        except errors.PctError as error:
+            raise ConnectError(str(error)) from error
+
+    def disconnect(self) -> None:
+        """Leave the node; the last of its hosts ends the agent."""
+        self._link.leave(self.host.name)
+
+    def run_shell_command(
+        self,
+        command: StringCommand,
+        print_output: bool = False,
+        print_input: bool = False,
+        **arguments: Any,
+    ) -> tuple[bool, CommandOutput]:
+        """Run it as root, in a clean environment, in root's home."""
+        control = _control(arguments)
+        if control.get("_get_pty"):
+            raise OSError("cannot give the command a terminal: @pct has none; leave out _get_pty")
+        stdin = control.get("_stdin")
+        lines = Lines(print_output, self.host.print_prefix)
+        code = self._run(
+            command,
+            print_input,
+            lines.take,
+            arguments,
+            stdin=None if stdin is None else io.BytesIO(_stdin_bytes(stdin)),
+            timeout=control.get("_timeout") or None,
+        )
+        return code in (control.get("_success_exit_codes") or (0, None)), lines.end()
+
+    def put_file(
+        self,
+        filename_or_io: Any,
+        remote_filename: str,
+        remote_temp_filename: str | None = None,
+        print_output: bool = False,
+        print_input: bool = False,
+        **arguments: Any,
+    ) -> bool:
+        """Write a file at once and whole; new ones are 0600. As another user, by that user."""
+        with get_file_io(filename_or_io) as file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
+            words = files.put_words(remote_filename, size)
+            done = self._transfer(words, print_input, arguments, stdin=file)
+        if done and print_output:
+            echo(f"{self.host.print_prefix}file uploaded: {remote_filename}", err=True)
+        return done
+
+    def get_file(
+        self,
+        remote_filename: str,
+        filename_or_io: Any,
+        remote_temp_filename: str | None = None,
+        print_output: bool = False,
+        print_input: bool = False,
+        **arguments: Any,
+    ) -> bool:
+        """Fetch a file; a local file is replaced only by a whole one."""
+        if not isinstance(filename_or_io, str):
+            return self._fetch(remote_filename, filename_or_io, print_input, arguments)
+        target = Path(filename_or_io)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            with part.open("wb") as file:
+                done = self._fetch(remote_filename, file, print_input, arguments)
+            if done:
+                part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return done
+
+    @property
+    def _link(self) -> links.Link:
+        if self._known_link is None:
+            name = self.data["pct_host"] or self.host.name
+            self._known_link = links.link(self.state, name, self._ssh(name))
+        return self._known_link
+
+    def _ssh(self, name: str) -> SSHConnector:
+        """pyinfra's own connector for the node, which knows ssh_config, keys and jump hosts."""
+        if self.vmid is None:
+            return SSHConnector(self.state, self.host)
+        for known in (name, f"@pct/{name}", f"@ssh/{name}"):
+            if node := self.state.inventory.get_host(known, default=None):
+                return SSHConnector(self.state, node)
+        ssh = SSHConnector(self.state, self.host)
+        ssh.data["ssh_hostname"] = ssh.data["ssh_hostname"] or name
+        return ssh
+
+    def _run(
+        self,
+        command: StringCommand,
+        print_input: bool,
+        on_output: OnOutput,
+        arguments: dict[str, Any],
+        stdin: IO[bytes] | None = None,
+        timeout: float | None = None,
+    ) -> int | None:
+        """Its exit code; None for a container that is not there yet and need not be."""
+        unix = make_unix_command_for_host(self.state, self.host, command, **_as_root(arguments))
+        logger.debug("Running command on %s: %s", self.host.name, unix)
+        if print_input:
+            echo(f"{self.host.print_prefix}>>> {unix}", err=True)
+        executing = self.state.is_executing
+        try:
+            return self.node.run(
+                unix.get_raw_value(),
+                vmid=self.vmid,
+                stdin=stdin,
+                timeout=timeout,
+                lock=_who() if executing and self.vmid is not None else None,
+                on_output=on_output,
+            ).code
+        except (errors.NoSuchContainer, errors.Stopped):
+            if executing:
+                raise
+            return None
+        except errors.TimedOut as error:
+            # pyinfra only says that it timed out; what would not die is in here.
+            self.host.log_styled(str(error), fg="red", log_func=logger.error)
+            raise
+
+    def _transfer(
+        self,
+        words: list[str],
+        print_input: bool,
+        arguments: dict[str, Any],
+        stdin: IO[bytes] | None = None,
+        to: IO[bytes] | None = None,
+    ) -> bool:
+        control = _control(arguments)
+        said = bytearray()
+
+        def take(name: str, data: bytes) -> None:
+            if name == "stdout" and to is not None:
+                to.write(data)
+            else:
+                said.extend(data)
+
+        command = StringCommand(*map(QuoteString, words))
+        timeout = control.get("_timeout") or None
+        code = self._run(command, print_input, take, arguments, stdin, timeout)
+        if code != 0:
+            words_said = said.decode("utf-8", "replace").strip()
+            self.host.log_styled(
+                f"cannot transfer {words[-1] if stdin is None else words[4]}: "
+                f"{words_said or 'the container is not there'}; nothing was changed",
+                fg="red",
+                log_func=logger.error,
+            )
+        return code == 0
+
+    def _fetch(
+        self, path: str, file: IO[bytes], print_input: bool, arguments: dict[str, Any]
+    ) -> bool:
+        return self._transfer(files.get_words(path), print_input, arguments, to=file)
+
+
+def _control(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What the connector itself must heed, taken out of the arguments."""
+    return cast(dict[str, Any], extract_control_arguments(cast(Any, arguments)))
+
+
+def _as_root(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, less what only asks to be root, which we are: a bare container has no sudo."""
+    kept = {key: value for key, value in arguments.items() if not key.endswith("_password")}
+    for way in ("sudo", "doas", "dzdo"):
+        if kept.get(f"_{way}_user") in (None, "", "root"):
+            kept[f"_{way}"] = False
+            kept[f"_{way}_user"] = None
+    return kept
+
+
+def _stdin_bytes(stdin: Any) -> bytes:
+    """Lines or a text, each ended as pyinfra's own connectors end them; bytes as they are."""
+    if hasattr(stdin, "read"):
+        stdin = stdin.read()
+    if isinstance(stdin, bytes):
+        return stdin
+    lines = [stdin] if isinstance(stdin, str) else list(stdin)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines).encode()
+
+
+def _who() -> str:
+    """Who holds a lock, for those who find it held."""
+    return f"{getpass.getuser()}@{socket.gethostname()} ({Path(sys.argv[0]).name})"
