@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, cast
 
 from pyinfra import logger
 from pyinfra.api.command import QuoteString, StringCommand
@@ -51,7 +51,7 @@ class PctConnector(BaseConnector):
 
     handles_execution = True
     data_cls = PctData
-    data_meta: ClassVar = {
+    data_meta: dict[str, DataMeta] = {  # noqa: RUF012 - as pyinfra declares it
         **connector_data_meta,
         "pct_host": DataMeta("Proxmox node: a name in the inventory, else an ssh host"),
         "pct_vmid": DataMeta("VMID of the container; absent: the node itself"),
@@ -194,7 +194,7 @@ class PctConnector(BaseConnector):
         executing = self.state.is_executing
         try:
             return self.node.run(
-                unix.get_raw_value(),
+                _words(unix),
                 vmid=self.vmid,
                 stdin=stdin,
                 timeout=timeout,
@@ -244,6 +244,14 @@ class PctConnector(BaseConnector):
         self, path: str, file: IO[bytes], print_input: bool, arguments: dict[str, Any]
     ) -> bool:
         return self._transfer(files.get_words(path), print_input, arguments, to=file)
+
+
+def _words(unix: StringCommand) -> list[str] | str:
+    """pyinfra's usual `sh -c '...'` as the words it stands for, which saves a shell; else text."""
+    match unix.bits:
+        case (str(shell), "-c", QuoteString(obj=text)) if shell.isidentifier():
+            return [shell, "-c", StringCommand(text).get_raw_value()]
+    return unix.get_raw_value()
 
 
 def _control(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Node:
     ) -> Result:
         """Run a command as root in container `vmid`, or on the node itself.
 
-        command: words, which arrive unchanged and meet no shell; or a text for the shell there;
+        command: words, which arrive unchanged and meet no shell; or a text for `/bin/sh -c` there;
             None runs nothing, for taking the lock alone.
         stdin: what it reads; without it /dev/null.
         timeout: seconds, after which it is killed with all its processes (TimedOut).

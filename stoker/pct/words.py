@@ -12,11 +12,11 @@ def quoted(word: str) -> str:
 
 
 def shell_text(command: Sequence[str] | str) -> str:
-    """Words become that program with those arguments, a text is evaluated as it is.
+    """Words become that program with those arguments, a text that of `/bin/sh -c`.
 
     Raises Unsendable for a NUL, which no program can be given, and for no words at all.
     """
-    words = [command] if isinstance(command, str) else list(command)
+    words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     for word in words:
         if "\0" in word:
             raise Unsendable(
@@ -25,6 +25,4 @@ def shell_text(command: Sequence[str] | str) -> str:
             )
     if not words:
         raise Unsendable("cannot send the command: it has no words; name a program")
-    if isinstance(command, str):
-        return f"eval {quoted(command)}"
     return " ".join(["exec", *map(quoted, words)])
