@@ -12,9 +12,11 @@ import secrets
 # mean something else by now. Needs only what a bare container (or BusyBox) has.
 _PUT = r"""
 path=$1; size=$2
-if [ -d "$path" ]; then echo "it is a directory" >&2; exit 1; fi
 if [ -L "$path" ]; then path=$(readlink -f -- "$path"; echo /); path=${path%??}; fi
 case $path in */*) folder=${path%/*}/;; *) folder=./;; esac
+refuse() { echo "$1" >&2; exit 1; }
+if [ -e "$path" ] && [ ! -f "$path" ]; then refuse "it is there and is no regular file"; fi
+if [ ! -d "$folder" ]; then refuse "no such folder"; fi
 new=$folder.stoker-$3
 umask 077
 set -C
@@ -27,7 +29,7 @@ if [ -e "$path" ]; then
 fi
 cat >&9 || exit 1
 got=$(stat -L -c %s /proc/self/fd/9)
-if [ "$got" != "$size" ]; then echo "$got of $size bytes arrived" >&2; exit 1; fi
+if [ "$got" != "$size" ]; then refuse "$got of $size bytes arrived"; fi
 mv -f -- "$new" "$path" || exit 1
 trap - EXIT
 """

@@ -21,7 +21,7 @@ LINGER_S = 2.0  # for processes that outlive their command and hold its output
 
 START = (
     'umask 022; : "${HOME:=/root}" "${LANG:=C.UTF-8}"; export HOME LANG; '
-    'cd "$HOME" 2>/dev/null || cd /\n'
+    'cd "$HOME" 2>/dev/null || cd /; unset OLDPWD\n'
 )
 READY = ': >/proc/self/fd/4; : >/proc/self/fd/5; echo "ready $$" >&3\n'
 COMMAND = (

@@ -33,8 +33,8 @@ from pyinfra.connectors.util import (
     make_unix_command_for_host,
 )
 
-from stoker import links
-from stoker.lines import Lines
+from stoker.connector import links
+from stoker.connector.lines import Lines
 from stoker.pct import errors, files
 from stoker.pct.client import Node, OnOutput
 
