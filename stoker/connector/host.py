@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from pyinfra import logger
 from pyinfra.api.command import QuoteString, StringCommand
@@ -27,13 +27,10 @@ from pyinfra.api.util import get_file_io
 from pyinfra.connectors.base import BaseConnector, DataMeta
 from pyinfra.connectors.ssh import ConnectorData as SSHData
 from pyinfra.connectors.ssh import SSHConnector, connector_data_meta
-from pyinfra.connectors.util import (
-    CommandOutput,
-    extract_control_arguments,
-    make_unix_command_for_host,
-)
+from pyinfra.connectors.util import CommandOutput, make_unix_command_for_host
 
 from stoker.connector import links
+from stoker.connector.arguments import as_root, control, stdin_bytes, words
 from stoker.connector.lines import Lines
 from stoker.pct import errors, files
 from stoker.pct.client import Node, OnOutput
@@ -102,20 +99,20 @@ class PctConnector(BaseConnector):
         **arguments: Any,
     ) -> tuple[bool, CommandOutput]:
         """Run it as root, in a clean environment, in root's home."""
-        control = _control(arguments)
-        if control.get("_get_pty"):
+        heed = control(arguments)
+        if heed.get("_get_pty"):
             raise OSError("cannot give the command a terminal: @pct has none; leave out _get_pty")
-        stdin = control.get("_stdin")
+        stdin = heed.get("_stdin")
         lines = Lines(print_output, self.host.print_prefix)
+        unix = make_unix_command_for_host(self.state, self.host, command, **as_root(arguments))
+        self._show(unix, print_input)
         code = self._run(
-            command,
-            print_input,
+            unix,
             lines.take,
-            arguments,
-            stdin=None if stdin is None else io.BytesIO(_stdin_bytes(stdin)),
-            timeout=control.get("_timeout") or None,
+            heed.get("_timeout"),
+            None if stdin is None else io.BytesIO(stdin_bytes(stdin)),
         )
-        return code in (control.get("_success_exit_codes") or (0, None)), lines.end()
+        return code is None or code in (heed.get("_success_exit_codes") or (0,)), lines.end()
 
     def put_file(
         self,
@@ -128,10 +125,13 @@ class PctConnector(BaseConnector):
     ) -> bool:
         """Write a file at once and whole; new ones are 0600. As another user, by that user."""
         with get_file_io(filename_or_io) as file:
+            if isinstance(file, io.TextIOBase):
+                file = io.BytesIO(file.read().encode())
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-            words = files.put_words(remote_filename, size)
-            done = self._transfer(words, print_input, arguments, stdin=file)
+            self._show(f"put {remote_filename} ({size} bytes)", print_input)
+            asked = files.put_words(remote_filename, size)
+            done = self._transfer(remote_filename, asked, arguments, stdin=file)
         if done and print_output:
             echo(f"{self.host.print_prefix}file uploaded: {remote_filename}", err=True)
         return done
@@ -146,13 +146,15 @@ class PctConnector(BaseConnector):
         **arguments: Any,
     ) -> bool:
         """Fetch a file; a local file is replaced only by a whole one."""
+        self._show(f"get {remote_filename}", print_input)
+        asked = files.get_words(remote_filename)
         if not isinstance(filename_or_io, str):
-            return self._fetch(remote_filename, filename_or_io, print_input, arguments)
+            return self._transfer(remote_filename, asked, arguments, to=filename_or_io)
         target = Path(filename_or_io)
         part = target.with_name(f".{target.name}.part")
         try:
             with part.open("wb") as file:
-                done = self._fetch(remote_filename, file, print_input, arguments)
+                done = self._transfer(remote_filename, asked, arguments, to=file)
             if done:
                 part.replace(target)
         finally:
@@ -177,27 +179,26 @@ class PctConnector(BaseConnector):
         ssh.data["ssh_hostname"] = ssh.data["ssh_hostname"] or name
         return ssh
 
+    def _show(self, what: StringCommand | str, print_input: bool) -> None:
+        logger.debug("Running command on %s: %s", self.host.name, what)
+        if print_input:
+            echo(f"{self.host.print_prefix}>>> {what}", err=True)
+
     def _run(
         self,
-        command: StringCommand,
-        print_input: bool,
+        unix: StringCommand,
         on_output: OnOutput,
-        arguments: dict[str, Any],
-        stdin: IO[bytes] | None = None,
-        timeout: float | None = None,
+        timeout: float | None,
+        stdin: IO[bytes] | None,
     ) -> int | None:
         """Its exit code; None for a container that is not there yet and need not be."""
-        unix = make_unix_command_for_host(self.state, self.host, command, **_as_root(arguments))
-        logger.debug("Running command on %s: %s", self.host.name, unix)
-        if print_input:
-            echo(f"{self.host.print_prefix}>>> {unix}", err=True)
         executing = self.state.is_executing
         try:
             return self.node.run(
-                _words(unix),
+                words(unix),
                 vmid=self.vmid,
                 stdin=stdin,
-                timeout=timeout,
+                timeout=timeout or None,
                 lock=_who() if executing and self.vmid is not None else None,
                 on_output=on_output,
             ).code
@@ -212,13 +213,12 @@ class PctConnector(BaseConnector):
 
     def _transfer(
         self,
-        words: list[str],
-        print_input: bool,
+        path: str,
+        asked: list[str],
         arguments: dict[str, Any],
         stdin: IO[bytes] | None = None,
         to: IO[bytes] | None = None,
     ) -> bool:
-        control = _control(arguments)
         said = bytearray()
 
         def take(name: str, data: bytes) -> None:
@@ -227,56 +227,18 @@ class PctConnector(BaseConnector):
             else:
                 said.extend(data)
 
-        command = StringCommand(*map(QuoteString, words))
-        timeout = control.get("_timeout") or None
-        code = self._run(command, print_input, take, arguments, stdin, timeout)
+        timeout = control(arguments).get("_timeout")
+        command = StringCommand(*map(QuoteString, asked))
+        unix = make_unix_command_for_host(self.state, self.host, command, **as_root(arguments))
+        code = self._run(unix, take, timeout, stdin)
         if code != 0:
-            words_said = said.decode("utf-8", "replace").strip()
+            because = said.decode("utf-8", "replace").strip() or "the container is not there yet"
             self.host.log_styled(
-                f"cannot transfer {words[-1] if stdin is None else words[4]}: "
-                f"{words_said or 'the container is not there'}; nothing was changed",
+                f"cannot {'put' if to is None else 'get'} {path}: {because}; nothing was changed",
                 fg="red",
                 log_func=logger.error,
             )
         return code == 0
-
-    def _fetch(
-        self, path: str, file: IO[bytes], print_input: bool, arguments: dict[str, Any]
-    ) -> bool:
-        return self._transfer(files.get_words(path), print_input, arguments, to=file)
-
-
-def _words(unix: StringCommand) -> list[str] | str:
-    """pyinfra's usual `sh -c '...'` as the words it stands for, which saves a shell; else text."""
-    match unix.bits:
-        case (str(shell), "-c", QuoteString(obj=text)) if shell.isidentifier():
-            return [shell, "-c", StringCommand(text).get_raw_value()]
-    return unix.get_raw_value()
-
-
-def _control(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What the connector itself must heed, taken out of the arguments."""
-    return cast(dict[str, Any], extract_control_arguments(cast(Any, arguments)))
-
-
-def _as_root(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, less what only asks to be root, which we are: a bare container has no sudo."""
-    kept = {key: value for key, value in arguments.items() if not key.endswith("_password")}
-    for way in ("sudo", "doas", "dzdo"):
-        if kept.get(f"_{way}_user") in (None, "", "root"):
-            kept[f"_{way}"] = False
-            kept[f"_{way}_user"] = None
-    return kept
-
-
-def _stdin_bytes(stdin: Any) -> bytes:
-    """Lines or a text, each ended as pyinfra's own connectors end them; bytes as they are."""
-    if hasattr(stdin, "read"):
-        stdin = stdin.read()
-    if isinstance(stdin, bytes):
-        return stdin
-    lines = [stdin] if isinstance(stdin, str) else list(stdin)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines).encode()
 
 
 def _who() -> str:
