@@ -5,11 +5,12 @@ class serves pyinfra's greenlets, testinfra and the command line. All methods ma
 several threads at once.
 """
 
+import contextlib
 import itertools
 import json
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
@@ -63,8 +64,11 @@ class Node:
         self._numbers = itertools.count(1)
         self._events: dict[int, queue.Queue[tuple[int, Any]]] = {0: queue.Queue()}
         self.alive = True
-        self._write(bundle.payload())
-        threading.Thread(target=self._listen, name=f"pct {name}", daemon=True).start()
+        self._ended = threading.Event()
+        with contextlib.suppress(OSError):  # then the listener hears of the end, and its reason
+            self._write(bundle.payload())
+        for work in (self._listen, self._ping):
+            threading.Thread(target=work, name=f"pct {name}", daemon=True).start()
         self.facts = self._hello(connect_timeout_s)
 
     def run(
@@ -102,7 +106,8 @@ class Node:
             del self._events[number]
             if not answer and self.alive:
                 # Interrupted here, by a signal or a greenlet's time limit: nobody waits for it.
-                self._write(frames.pack(frames.CANCEL, number))
+                with contextlib.suppress(OSError):
+                    self._write(frames.pack(frames.CANCEL, number))
         if "error" in answer:
             raise errors.from_answer(answer, self.name, vmid, timeout)
         return Result(answer["code"], bytes(kept["stdout"]), bytes(kept["stderr"]))
@@ -114,6 +119,7 @@ class Node:
     def close(self) -> None:
         """End the agent, with all that it still runs, and free its locks."""
         self.alive = False
+        self._ended.set()
         self._stream.close()
 
     def _begin(self, number: int, asked: dict[str, Any]) -> None:
@@ -181,15 +187,28 @@ class Node:
 
     def _listen(self) -> None:
         decoder = frames.Decoder()
-        try:
+        # An error in reading is an end like any other: those who wait are told below.
+        with contextlib.suppress(OSError):
+            said = b""
+            while frames.MAGIC not in said and (data := self._stream.read()):
+                said += data
+            self._hand_on(decoder.feed(said.partition(frames.MAGIC)[2]))
             while data := self._stream.read():
-                for kind, number, body in decoder.feed(data):
-                    if events := self._events.get(number):
-                        events.put((kind, body))
-        finally:
-            self.alive = False
-            for events in list(self._events.values()):
-                events.put((GONE, b""))
+                self._hand_on(decoder.feed(data))
+        self.alive = False
+        self._ended.set()
+        for events in list(self._events.values()):
+            events.put((GONE, b""))
+
+    def _hand_on(self, come: Iterator[frames.Frame]) -> None:
+        for kind, number, body in come:
+            if events := self._events.get(number):
+                events.put((kind, body))
+
+    def _ping(self) -> None:
+        with contextlib.suppress(OSError):
+            while not self._ended.wait(frames.PING_S):
+                self._write(frames.pack(frames.PING, 0))
 
     def require(self) -> None:
         """Raise NotRoot or NoPct unless containers can be entered from here."""

@@ -2,7 +2,10 @@
 
 import io
 import os
+import subprocess
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -93,7 +96,6 @@ def test_a_command_that_ends_its_shell_is_lost_not_repeated(node: Node, tmp_path
 def test_the_end_of_the_client_ends_what_it_runs(tmp_path: Path) -> None:
     node = openssh.local()
     pids = tmp_path / "pids"
-    import threading
 
     def run() -> None:
         with pytest.raises(errors.Lost):
@@ -109,3 +111,29 @@ def test_the_end_of_the_client_ends_what_it_runs(tmp_path: Path) -> None:
     assert not alive(node.facts["pid"])
     with pytest.raises(errors.Unreachable, match="nothing was run"):
         node.run("true")
+
+
+@pytest.fixture
+def frozen_folder(tmp_path: Path) -> Iterator[Path]:
+    """A file system in which nobody can write and whoever tries cannot be killed."""
+    disk, folder = tmp_path / "disk", tmp_path / "frozen"
+    folder.mkdir()
+    with disk.open("wb") as file:
+        file.truncate(32 << 20)
+    subprocess.run(["mkfs.ext4", "-q", disk], check=True)
+    subprocess.run(["mount", "-o", "loop", disk, folder], check=True)
+    subprocess.run(["fsfreeze", "-f", folder], check=True)
+    yield folder
+    subprocess.run(["fsfreeze", "-u", folder], check=True)
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.sandbox
+def test_what_cannot_be_killed_is_named_and_the_agent_goes_on(
+    node: Node, frozen_folder: Path
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(errors.TimedOut, match=r"KILL did not end.* \(touch, state D\)"):
+        node.run(["touch", str(frozen_folder / "x")], timeout=0.5)
+    assert 3 < time.monotonic() - began < 6
+    assert node.run("echo on").stdout == b"on\n"

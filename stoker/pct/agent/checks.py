@@ -8,10 +8,14 @@ LXC = "/var/lib/lxc"
 
 
 class Refusal(Exception):
-    """The agent says no, and nothing was run: a kind for the client to name, and its facts."""
+    """The agent says no, and nothing was run: a kind for the client to name, and its facts.
 
-    def __init__(self, kind: str, **facts: Any) -> None:
+    `passing`: asked again a little later, it may be another answer.
+    """
+
+    def __init__(self, kind: str, passing: bool = False, **facts: Any) -> None:
         super().__init__(kind)
+        self.passing = passing
         self.answer: Dict[str, Any] = {"error": kind, **facts}
 
 
@@ -50,18 +54,19 @@ def cgroup_root() -> str:
     return ""
 
 
-def frozen(root: str, vmid: int) -> bool:
-    """Whether a command in it would hang: it is frozen, or about to be.
+def not_frozen(root: str, vmid: int) -> None:
+    """Raise a Refusal if a command in it would hang, for it is frozen or about to be.
 
     `cgroup.events` of the inner group tells the state with its ancestors, but only once every
     process stands still; `cgroup.freeze` tells the wish.
     """
     group = "%s/lxc/%d" % (root, vmid)
-    return (
+    if (
         "frozen 1" in _text(group + "/ns/cgroup.events")
         or _text(group + "/cgroup.freeze").startswith("1")
         or _text(group + "/ns/cgroup.freeze").startswith("1")
-    )
+    ):
+        raise Refusal("frozen", passing=True)
 
 
 def _text(path: str) -> str:

@@ -8,6 +8,9 @@ import struct
 from typing import Any, Dict, Iterator, Tuple
 
 HEAD = struct.Struct(">IBI")
+MAGIC = b"\0stoker agent\n"  # before the first frame: whatever a login shell prints comes earlier
+PING_S = 30.0  # how often the client says that it is there
+SILENCE_S = 300.0  # a client that is silent so long is gone, though no network said so
 SLICE = 256 * 1024  # bytes in one frame of data: larger ones would make other calls wait
 
 # client to agent
@@ -15,6 +18,7 @@ CALL = 1  # JSON: what to run
 DATA = 2  # bytes for its standard input
 END = 3  # end of its standard input
 CANCEL = 4  # kill it, nobody waits for it any more
+PING = 5  # the client is still there
 
 # agent to client
 HELLO = 16  # JSON: the node

@@ -26,7 +26,7 @@ class Locks:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refusal("busy", **_holder(lock)) from None
+            raise Refusal("busy", passing=True, **_holder(lock)) from None
         since = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         text = json.dumps({"who": who, "since": since, "pid": os.getpid()})
         os.ftruncate(lock, 0)

@@ -5,6 +5,7 @@ import os
 import pwd
 import signal
 import socket
+import time
 from typing import Any, Dict, List, Optional, Set
 
 from stoker.pct.agent import checks, frames
@@ -16,7 +17,9 @@ from stoker.pct.agent.pipes import Intake, Outbox
 from stoker.pct.agent.shell import START, Shell
 
 SPARE = 4  # idle shells kept for one container
-PATIENCE_S = 5.0  # with a frozen container: a snapshot freezes it for about a second
+# With a container that is frozen (a snapshot takes about a second) or busy (a run that was killed
+# just now still ends what it ran).
+PATIENCE_S = 6.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SHELL = "/bin/sh"
 ATTACH = "/usr/bin/lxc-attach"
@@ -34,6 +37,7 @@ class Agent:
         self._cgroups = checks.cgroup_root()
         self._env = {"PATH": PATH, "HOME": pwd.getpwuid(os.getuid()).pw_dir, "LANG": "C.UTF-8"}
         self._decoder = frames.Decoder()
+        self.heard = time.monotonic()  # when the client last sent anything
 
     def hello(self) -> Dict[str, Any]:
         """What the client must know of this node before it relies on it."""
@@ -46,6 +50,7 @@ class Agent:
 
     def take(self, data: bytes) -> None:
         """Bytes of the client."""
+        self.heard = time.monotonic()
         for kind, number, body in self._decoder.feed(data):
             if kind == frames.CALL:
                 self._begin(Call(self._loop, self._outbox, number, json.loads(body)))
@@ -65,37 +70,37 @@ class Agent:
     def _begin(self, call: Call) -> None:
         self._calls = {n: known for n, known in self._calls.items() if not known.answered}
         self._calls[call.number] = call
-        try:
-            if call.lock is not None and call.vmid is not None:
-                self._locks.take(call.vmid, call.lock)
-        except checks.Refusal as refusal:
-            call.fail(refusal.answer)
-            return
-        if call.text is None:
-            call.done(0)
-        else:
-            self._start(call, PATIENCE_S)
+        self._start(call, time.monotonic() + PATIENCE_S)
 
-    def _start(self, call: Call, patience_s: float) -> None:
-        """Run it, unless its container cannot be entered; wait a little for a frozen one."""
+    def _start(self, call: Call, patience: float) -> None:
+        """Run it, or say why not: at once, or at the time `patience` for what passes by itself."""
         if call.answered:
             return
         shells = self._idle.setdefault(call.vmid, [])
         shells[:] = [shell for shell in shells if shell.alive]
         try:
             if call.vmid is not None:
-                if not shells or call.has_stdin:
-                    checks.enterable(call.vmid)
-                if checks.frozen(self._cgroups, call.vmid):
-                    if patience_s <= 0:
-                        raise checks.Refusal("frozen")
-                    self._loop.later(0.1, lambda: self._start(call, patience_s - 0.1))
-                    return
-            self._run(call, shells)
+                self._check(call, call.vmid, known=bool(shells) and not call.has_stdin)
+            if call.text is None:
+                call.done(0)
+            else:
+                self._run(call, shells)
         except checks.Refusal as refusal:
-            call.fail(refusal.answer)
+            if refusal.passing and time.monotonic() < patience:
+                self._loop.later(0.1, lambda: self._start(call, patience))
+            else:
+                call.fail(refusal.answer)
         except OSError as error:
             call.fail({"error": "cannot-enter", "because": str(error)})
+
+    def _check(self, call: Call, vmid: int, known: bool) -> None:
+        """Raise a Refusal unless it may be entered; `known`: we are in it already."""
+        if call.text is not None:
+            if not known:
+                checks.enterable(vmid)
+            checks.not_frozen(self._cgroups, vmid)
+        if call.lock is not None:
+            self._locks.take(vmid, call.lock)
 
     def _run(self, call: Call, shells: List[Shell]) -> None:
         inside = call.vmid is not None
@@ -145,14 +150,20 @@ def main() -> None:
     loop = Loop()
     outbox = Outbox(loop, 1)
     agent = Agent(loop, outbox)
-    outbox.send(frames.pack_json(frames.HELLO, 0, agent.hello()))
+    outbox.send(frames.MAGIC + frames.pack_json(frames.HELLO, 0, agent.hello()))
     client = Intake(loop, outbox, 0)
 
     def gone() -> None:
         client.close()
         loop.running = False
 
+    def listen() -> None:
+        if time.monotonic() - agent.heard > frames.SILENCE_S:
+            gone()
+        loop.later(frames.PING_S, listen)
+
     client.take, client.ended = agent.take, gone
+    listen()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
