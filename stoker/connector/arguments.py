@@ -7,8 +7,10 @@ from pyinfra.connectors.util import extract_control_arguments
 
 
 def words(unix: StringCommand) -> list[str] | str:
-    """pyinfra's usual `sh -c '...'` as the words it stands for, which saves a shell; else text."""
+    """pyinfra's usual `sh -c '...'` as the text it stands for, other shells as words."""
     match unix.bits:
+        case ("sh", "-c", QuoteString(obj=text)):
+            return StringCommand(text).get_raw_value()
         case (str(shell), "-c", QuoteString(obj=text)) if shell.isidentifier():
             return [shell, "-c", StringCommand(text).get_raw_value()]
     return unix.get_raw_value()

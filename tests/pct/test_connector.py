@@ -29,11 +29,13 @@ def test_other_names_are_refused(name: str | None) -> None:
         list(PctConnector.make_names_data(name))
 
 
-def test_a_usual_command_becomes_words_and_loses_a_shell() -> None:
+def test_a_usual_command_loses_the_shell_that_pyinfra_puts_around_it() -> None:
     secret = StringCommand("echo", QuoteString(HiddenValue("it's")), "&& ls")
-    assert words(make_unix_command(secret)) == ["sh", "-c", "echo 'it'\"'\"'s' && ls"]
+    assert words(make_unix_command(secret)) == "echo 'it'\"'\"'s' && ls"
     made = make_unix_command(secret, _chdir="/tmp", _env={"A": "b c"})
-    assert words(made)[2] == "cd /tmp && export 'A=b c' && echo 'it'\"'\"'s' && ls"
+    assert words(made) == "cd /tmp && export 'A=b c' && echo 'it'\"'\"'s' && ls"
+    bash = make_unix_command(StringCommand("ls"), _shell_executable="bash")
+    assert words(bash) == ["bash", "-c", "ls"]
 
 
 def test_a_command_as_another_user_stays_a_text() -> None:

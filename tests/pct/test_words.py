@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import subprocess
 
 import pytest
 
@@ -33,6 +34,41 @@ def test_every_word_arrives_as_it_was(node: Node, words: list[str]) -> None:
 def test_a_text_is_what_sh_would_make_of_it(node: Node) -> None:
     result = node.run("x='a  b'; echo \"$x\" | tr a-z A-Z; echo $(( 6 * 7 )) >&2")
     assert (result.code, result.stdout, result.stderr) == (0, b"A  B\n", b"42\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x=1; f() { return 3; }; f; echo $? $x",
+        "exit 7",
+        "false",
+        "no-such-program; echo $?",
+        "if then (",
+        "set -eu; false; echo no",
+        "set -u; echo $no_such; echo no",
+        "cat <<'E'\n$x `y` \\z\nE",
+        "echo a # b",
+        "trap 'echo bye' EXIT; exit 4",
+        "wait; jobs; sleep 0.01 & wait $!; echo $?",
+        "cd /; pwd; export A=b; env | grep ^A=",
+        "exec sh -c 'exit 9'",
+        "kill -TERM $$; echo no",
+        "sh -c 'kill -9 $PPID'; echo no",
+        'echo ${0##*/} ${#} "$@"',
+        "read x; echo $?",
+        ". /no/such/file; echo no",
+        "echo é | tr é e; printf '\\101\\n'",
+        "return 5",
+        "export 1=2; echo no",
+        "ulimit -f 0; echo $?",
+    ],
+)
+def test_a_text_ends_as_under_sh(node: Node, text: str) -> None:
+    alone = subprocess.run(["/bin/sh", "-c", text], stdin=subprocess.DEVNULL, capture_output=True)
+    code = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
+    result = node.run(text)
+    assert (result.code, result.stdout) == (code, alone.stdout)
+    assert bool(result.stderr) == bool(alone.stderr)
 
 
 def test_a_word_may_be_a_hundred_thousand_bytes(node: Node) -> None:

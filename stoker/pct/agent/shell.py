@@ -135,9 +135,10 @@ class Shell:
         call, self._call = self._call, None
         assert call is not None
         self._noises.drain()
-        if self._noise:  # the shell's own words, such as that it cannot fork
+        # The shell's own words, such as that it cannot fork; of a death by signal the code tells.
+        if self._noise and self._code <= 128:
             call.err(bytes(self._noise))
-            self._noise.clear()
+        self._noise.clear()
         call.done(self._code)
         if leave or call.over:  # being killed: what is done to its processes must hit no other
             self.leave()
