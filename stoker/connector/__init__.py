@@ -1,0 +1,5 @@
+"""pyinfra's connector `@pct`, found by pyinfra through the entry point of this package."""
+
+from stoker.connector.host import PctConnector
+
+__all__ = ["PctConnector"]

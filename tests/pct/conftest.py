@@ -1,0 +1,37 @@
+"""An agent on this machine without containers, and the sandbox for the tests on real ones."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stoker.pct import openssh
+from stoker.pct.client import Node
+
+CONTAINERS = 8
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Node]:
+    """An agent whose commands run on this machine."""
+    node = openssh.local()
+    yield node
+    node.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Any]:
+    """A sandbox of our own; STOKER_TEST_SANDBOX names one that stands and shall stay."""
+    from stoker.sandbox import state
+
+    kept = os.environ.get("STOKER_TEST_SANDBOX")
+    command = [sys.executable, "-m", "stoker.sandbox"]
+    if not kept:
+        size = ["--name", "test-pct", "--containers", str(CONTAINERS)]
+        subprocess.run([*command, "up", *size], check=True)
+    yield state.load(kept or "test-pct")
+    if not kept:
+        subprocess.run([*command, "down", "--name", "test-pct"], check=True)
