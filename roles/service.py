@@ -1,0 +1,40 @@
+"""The servers: units made of the host's flag sets, running and answering."""
+
+from pathlib import Path
+
+from pyinfra import host
+from pyinfra.api import DeployError, deploy
+
+from stoker.operations.service import defined, serving
+from stoker.refused import Refused
+from stoker.serving import loading, lock
+from stoker.serving.deployment import Deployment
+
+# Of the working directory, as pyinfra's own files are: a site is a directory of its own.
+FLAGSETS, LOCKS = Path("group_data/flagsets"), Path("locks")
+
+
+@deploy("Service")
+def service() -> None:
+    """From host data `flagsets`, `service_user`, `secrets`, `stop_foreign`."""
+    wanted = _deployment()
+    defined(name="Define the servers' units", wanted=wanted)
+    serving(
+        name="Bring the servers to their first token",
+        wanted=wanted,
+        stop_foreign=host.data.get("stop_foreign", False),
+    )
+
+
+def _deployment() -> Deployment:
+    try:
+        flagsets = loading.load(FLAGSETS, host.data.get("flagsets", []))
+        releases = [lock.load(LOCKS, flagset.sglang) for flagset in flagsets]
+    except Refused as error:
+        # A wrong file is wrong for the whole run: it ends here, before anything was touched.
+        raise DeployError(str(error)) from error
+    return Deployment(
+        flagsets=tuple(zip(flagsets, releases, strict=True)),
+        user=host.data.get("service_user", "sglang"),
+        secrets=host.data.get("secrets", {}),
+    )

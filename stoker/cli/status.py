@@ -1,0 +1,129 @@
+"""`stoker status`: which servers there are, and whether each answers with a token now."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import gevent
+from rich.console import Console
+from rich.table import Table
+
+from stoker.cli.hosts import connected
+from stoker.facts.servers import Server, Servers
+from stoker.facts.startup import Answer, Question, Tokens
+
+SERVING = "serving"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One server of one host, or why there is none."""
+
+    host: str
+    unit: str = ""
+    state: str = ""
+    """serving, outdated (serves, but not what is on disk), loading, restarting, failed, stopped,
+    missing (flag sets and no unit), unreachable."""
+    flagset: str = ""
+    sglang: str = ""
+    url: str = ""
+    since: str = ""
+    """ISO 8601, UTC; empty if it does not run."""
+    pid: int | None = None
+    """Main process, in the container's own numbering."""
+    problem: str = ""
+    answer: str = ""
+    """What it said to `--ask`."""
+
+
+def add_to(commands: Any) -> None:
+    """Adds this command to the command line."""
+    parser = commands.add_parser("status", help="show every server; exit 1 if one does not serve")
+    parser.add_argument("inventory", help="an inventory file, such as inventory/lab.py")
+    parser.add_argument("--limit", help="hosts or groups, * allowed, several by comma")
+    parser.add_argument("--json", action="store_true", help="a JSON list instead of a table")
+    parser.add_argument("--ask", metavar="TEXT", help="ask every server this and print its answer")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the servers; 1 if one does not serve or there is none."""
+    with connected(arguments.inventory, arguments.limit) as (reached, lost):
+        jobs = [gevent.spawn(rows_of, host, arguments.ask) for host in reached]
+        rows = [row for job in gevent.joinall(jobs, raise_error=True) for row in job.value]
+    rows += [Row(host.name, state="unreachable") for host in lost]
+    if arguments.json:
+        json.dump([asdict(row) for row in rows], sys.stdout, indent=2)
+        print()
+    else:
+        _print(rows)
+    return 0 if rows and all(row.state in (SERVING, "outdated") for row in rows) else 1
+
+
+def rows_of(host: Any, ask: str | None = None) -> list[Row]:
+    """The servers of one host."""
+    servers: dict[str, Server] = host.get_fact(Servers)
+    questions = tuple(_questions(servers, ask))
+    answers = host.get_fact(Tokens, questions=questions) if questions else {}
+    if not servers and host.data.get("flagsets"):
+        return [Row(host.name, state="missing", flagset=", ".join(host.data.flagsets))]
+    return [_row(host.name, servers[unit], answers.get(unit), ask) for unit in sorted(servers)]
+
+
+def _questions(servers: dict[str, Server], ask: str | None) -> Iterator[Question]:
+    for server in servers.values():
+        if server.active == "active" and server.main_pid and server.words:
+            words = {"prompt": ask, "max_tokens": 64} if ask else {}
+            yield Question(
+                server.unit,
+                server.words[0],
+                server.local_url,
+                server.model,
+                server.main_pid,
+                **words,  # type: ignore[arg-type]
+            )
+
+
+def state_of(server: Server, answer: Answer | None) -> str:
+    """The state in one word; see `Row.state`."""
+    if server.sub == "auto-restart":
+        return "restarting"
+    if server.active == "active":
+        if answer is None or answer.error:
+            return "loading"
+        return SERVING if server.running_digest == server.disk_digest else "outdated"
+    return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
+
+
+def _row(host: str, server: Server, answer: Answer | None, ask: str | None) -> Row:
+    return Row(
+        host=host,
+        unit=server.unit,
+        state=state_of(server, answer),
+        flagset=server.flagset,
+        sglang=server.sglang,
+        url=server.url,
+        since=server.since.isoformat() if server.since and server.main_pid else "",
+        pid=server.main_pid,
+        problem=(answer.error or "") if answer else server.result.replace("success", ""),
+        answer=answer.text if answer and ask else "",
+    )
+
+
+def _print(rows: list[Row]) -> None:
+    console = Console()
+    table = Table("host", "unit", "state", "flag set", "SGLang", "URL", "since")
+    for row in rows:
+        colour = "green" if row.state == SERVING else "yellow" if row.state == "loading" else "red"
+        state = f"[{colour}]{row.state}[/]"
+        since = row.since.removesuffix("+00:00").replace("T", " ")
+        table.add_row(row.host, row.unit, state, row.flagset, row.sglang, row.url, since)
+    console.print(table)
+    for row in rows:
+        if row.problem:
+            console.print(f"{row.host} {row.unit}: {row.problem}", markup=False)
+        if row.answer:
+            console.print(f"{row.host} {row.unit} says: {row.answer}", markup=False)

@@ -1,0 +1,82 @@
+"""Processes of others on a port or GPU of ours: named, and ended only when told to."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import gevent
+from pyinfra import logger
+from pyinfra.api import OperationError, QuoteString, StringCommand
+
+from stoker.facts.holders import Holder, Holders
+from stoker.serving.unit import Unit
+
+TERM_S = 60
+KILL_S = 30
+
+
+def in_the_way(holders: Sequence[Holder], units: Sequence[Unit]) -> list[Holder]:
+    """Who holds a port or GPU that these units want, and is none of them."""
+    names = {unit.name for unit in units}
+    ports = {port for unit in units for port in (unit.port, unit.nccl_port)}
+    gpus = {gpu for unit in units for gpu in unit.gpus}
+    return [h for h in holders if h.unit not in names and (h.ports & ports or h.gpus & gpus)]
+
+
+def clear_the_way(host: Any, units: Sequence[Unit], stop_foreign: bool) -> None:
+    """Raises OperationError naming who is in the way; with `stop_foreign` servers are ended first.
+
+    A process that has a GPU open and is no server is never ended.
+    """
+    foreign = _foreign(host, units)
+    if foreign and stop_foreign:
+        strangers = [h for h in foreign if not (h.serves or h.ports)]
+        if strangers:
+            raise OperationError(_sentence(units, strangers, "end it yourself: it is no server"))
+        _end(host, units, foreign)
+        foreign = _foreign(host, units)
+    if foreign:
+        advice = "stop it, or set stop_foreign = True for this host"
+        raise OperationError(_sentence(units, foreign, advice))
+
+
+def _foreign(host: Any, units: Sequence[Unit]) -> list[Holder]:
+    return in_the_way(host.get_fact(Holders), units) if units else []
+
+
+def _end(host: Any, units: Sequence[Unit], foreign: list[Holder]) -> None:
+    """TERM to each server's first process, which ends its workers; KILL to what is left."""
+    pids = {h.pid for h in foreign}
+    for holder in foreign:
+        host.log(f"stopping {holder}", log_func=logger.warning)
+        if holder.unit:
+            _run(host, "systemctl", "stop", "--no-block", "--", holder.unit)
+        elif holder.parent not in pids:
+            _run(host, "kill", "-TERM", str(holder.pid))
+    if left := _wait(host, units, TERM_S):
+        for holder in left:
+            _run(host, "kill", "-KILL", str(holder.pid))
+        _wait(host, units, KILL_S)
+
+
+def _wait(host: Any, units: Sequence[Unit], seconds: float) -> list[Holder]:
+    ends = time.monotonic() + seconds
+    while (left := _foreign(host, units)) and time.monotonic() < ends:
+        gevent.sleep(1)
+    return left
+
+
+def _run(host: Any, *words: str) -> None:
+    # It may have ended by itself in between; whether it is gone is looked at, not assumed.
+    host.run_shell_command(StringCommand(*map(QuoteString, words)))
+
+
+def _sentence(units: Sequence[Unit], holders: list[Holder], advice: str) -> str:
+    ports = {p for unit in units for p in (unit.port, unit.nccl_port)}
+    gpus = {gpu for unit in units for gpu in unit.gpus}
+    lines = [f"cannot start {', '.join(u.name for u in units)}: others are in the way; {advice}:"]
+    for holder in holders:
+        held = [f"port {port}" for port in sorted(holder.ports & ports)]
+        held += [f"GPU {gpu}" for gpu in sorted(holder.gpus & gpus)]
+        lines.append(f"    {' and '.join(held)}: {holder}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What runs inside the container: copied or sent there, importing nothing of ours."""

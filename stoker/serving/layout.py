@@ -1,0 +1,73 @@
+"""Where things lie in a container and on its node. The only place that knows these paths."""
+
+from pathlib import PurePosixPath
+from typing import Protocol
+
+OPT = PurePosixPath("/opt/stoker")
+ETC = PurePosixPath("/etc/stoker")
+"""Environment files of units, mode 0600: `/etc/stoker/sglang@0.env`."""
+STATE = PurePosixPath("/var/lib/stoker")
+CACHE = PurePosixPath("/var/cache/stoker")
+"""What may be thrown away: compiled kernels, per SGLang version."""
+UNITS = PurePosixPath("/usr/local/lib/systemd/system")
+"""Not /etc/systemd/system: `systemctl mask --runtime` does not stop a unit that lies there."""
+WHEELS = STATE / "wheels"
+"""The node's wheel store; mounted read-only at the same path in each container."""
+VENVS = OPT / "venvs"
+SERVICE_HOME = PurePosixPath("/var/lib/sglang")
+LAUNCHER = OPT / "launch" / "sglang_launch_server.py"
+"""What a unit starts: SGLang's own launcher, with the API key from the environment."""
+STAGER = OPT / "launch" / "stage_model.sh"
+JOURNAL = PurePosixPath("/etc/systemd/journald.conf.d/stoker.conf")
+
+
+class Locked(Protocol):
+    """The two things of a lock that a path needs."""
+
+    @property
+    def sglang(self) -> str:
+        """SGLang's version, such as `0.5.12`."""
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of the lock file and the interpreter tag; at least 12 digits."""
+
+
+def uv_path(version: str) -> PurePosixPath:
+    """The uv binary of this version."""
+    return OPT / "uv" / version / "uv"
+
+
+def venv_path(lock: Locked) -> PurePosixPath:
+    """The venv of this lock; another lock or interpreter is another path."""
+    return VENVS / f"sglang-{lock.sglang}-{lock.digest[:12]}"
+
+
+def completion_mark(venv: PurePosixPath) -> PurePosixPath:
+    """Written last; a venv without it was never finished and is not used."""
+    return venv / ".complete"
+
+
+def site_packages(venv: PurePosixPath, python: str) -> PurePosixPath:
+    """`python` is the interpreter's version, `3.11`."""
+    return venv / "lib" / f"python{python}" / "site-packages"
+
+
+def cuda_home(venv: PurePosixPath, python: str) -> PurePosixPath:
+    """The CUDA 13 tree that the toolkit's wheels make inside the venv."""
+    return site_packages(venv, python) / "nvidia" / "cu13"
+
+
+def env_file(unit: str) -> PurePosixPath:
+    """Environment file of a unit, `unit` with its suffix: `sglang@0.service`."""
+    return ETC / f"{unit.removesuffix('.service')}.env"
+
+
+def unit_file(unit: str) -> PurePosixPath:
+    """The unit's file, `unit` with its suffix."""
+    return UNITS / unit
+
+
+def kernel_cache(venv: PurePosixPath) -> PurePosixPath:
+    """Compiled kernels (triton, flashinfer, torch ...), one tree a venv: new kernels, new tree."""
+    return CACHE / venv.name

@@ -1,0 +1,63 @@
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stoker.cli.status import rows_of, state_of
+from stoker.facts.servers import Servers
+from stoker.facts.startup import Answer, Tokens
+from tests.operations.hosts import FakeHost
+from tests.operations.test_service import server
+from tests.serving.flagsets import units
+
+TOKEN = Answer(1, "fire", None)
+
+
+class Host(FakeHost):
+    name = "gpu-a"
+
+    def __init__(self, facts: dict[Any, Any], flagsets: list[str]) -> None:
+        super().__init__(facts)
+        self.data = SimpleNamespace(flagsets=flagsets, get=lambda key: flagsets)
+
+
+@pytest.mark.parametrize(
+    ("changed", "answer", "state"),
+    [
+        ({}, TOKEN, "serving"),
+        ({"running_digest": "0" * 64}, TOKEN, "outdated"),
+        ({}, Answer(0, "", "HTTP Error 503"), "loading"),
+        ({}, None, "loading"),
+        ({"active": "activating", "sub": "auto-restart"}, None, "restarting"),
+        ({"active": "failed", "sub": "failed"}, None, "failed"),
+        ({"active": "inactive", "sub": "dead"}, None, "stopped"),
+    ],
+)
+def test_a_servers_state_is_one_word(changed: Any, answer: Any, state: str) -> None:
+    assert state_of(server(units()[0], **changed), answer) == state
+
+
+def test_a_row_tells_where_it_serves_and_what_it_said() -> None:
+    unit = units()[0]
+    facts = {Servers: {unit.name: server(unit)}, Tokens: {unit.name: TOKEN}}
+    (row,) = rows_of(Host(facts, ["tiny"]), ask="hello")
+    assert (row.host, row.unit, row.flagset) == ("gpu-a", "sglang.service", "tiny")
+    assert (row.url, row.answer) == ("http://127.0.0.1:30000", "fire")
+
+
+def test_flag_sets_without_a_unit_are_missing_and_a_node_has_no_rows() -> None:
+    (row,) = rows_of(Host({}, ["tiny"]))
+    assert (row.state, row.flagset) == ("missing", "tiny")
+    assert rows_of(Host({}, [])) == []
+
+
+def test_a_missing_inventory_is_said_in_words() -> None:
+    # In a process of its own: the command patches the standard library for gevent.
+    program = "import sys; from stoker.cli import main; sys.exit(main(sys.argv[1:]))"
+    result = subprocess.run(
+        [sys.executable, "-c", program, "status", "nowhere.py"], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert "cannot read the inventory: there is no file nowhere.py" in result.stderr

@@ -1,0 +1,140 @@
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from stoker.refused import Refused
+from stoker.serving.loading import load
+
+SHIPPED = Path(__file__).parents[2] / "group_data" / "flagsets"
+GOOD = """\
+name: tiny
+sglang: 0.5.12
+model:
+  path: /models/tiny
+placement:
+  layout: cpu
+port: 30000
+flags:
+  device: cpu
+  trust-remote-code: true
+status:
+  state: reported
+  by: us
+  machine: here
+  note: none
+"""
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    (tmp_path / "tiny.yaml").write_text(dedent(text))
+    with pytest.raises(Refused) as refused:
+        load(tmp_path, ["tiny"])
+    return str(refused.value)
+
+
+def test_a_good_flag_set_loads(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(GOOD)
+    (flagset,) = load(tmp_path, ["tiny"])
+    assert flagset.flags == {"device": "cpu", "trust-remote-code": True}
+    assert flagset.host == "127.0.0.1"
+    assert flagset.served_name == "/models/tiny"
+
+
+def test_every_problem_is_told_at_once_with_file_and_key(tmp_path: Path) -> None:
+    text = refusal(
+        tmp_path,
+        """\
+        name: other
+        sglang: 0.5
+        modell: {}
+        placement: {layout: one-per-gpu, gpus: [0, 0]}
+        port: "30000"
+        flags: {tp: 8, port: 1, max_running_requests: 4, disable-radix-cache: false, x: []}
+        env: {CUDA_VISIBLE_DEVICES: "0", HF_TOKEN: abc, A: true}
+        status: {state: verified, by: us, machine: here, note: none}
+        """,
+    )
+    file = tmp_path / "tiny.yaml"
+    for problem in (
+        "name: is 'other', the file says 'tiny'; make them one",
+        "sglang: Input should be a valid string",
+        "modell: unknown key; meant model?",
+        "model: is missing",
+        "placement.gpus: names a GPU twice",
+        "port: Input should be a valid integer",
+        "flags.tp: is an abbreviation; write tp-size",
+        "flags.port: is not set here; say it in port",
+        "flags.max_running_requests: is no long option's name",
+        "flags.disable-radix-cache: false is not a value; leave the flag out",
+        "flags.x: a list holds one or more plain values",
+        "env.CUDA_VISIBLE_DEVICES: is not set here; it comes from placement.gpus",
+        "env.HF_TOKEN: is a secret; say it in the host's secrets",
+        "env.A: is not text; quote it",
+        "status.state: Input should be 'reported' or 'measured'",
+    ):
+        assert f"{file}: {problem}" in text
+
+
+def test_a_duplicate_key_is_refused_with_both_lines(tmp_path: Path) -> None:
+    text = refusal(tmp_path, GOOD.replace("  device: cpu\n", "  device: cpu\n  device: cuda\n"))
+    assert "device: is there twice, lines 9 and 10" in text
+
+
+def test_a_missing_flag_set_names_those_that_are_there() -> None:
+    with pytest.raises(Refused, match=r"there is no such flag set; there are: .*kimi-k2\.5"):
+        load(SHIPPED, ["kimi"])
+
+
+def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("[]")
+    (tmp_path / "b.yaml").write_text("a: [")
+    with pytest.raises(Refused) as refused:
+        load(tmp_path, ["a", "b"])
+    assert "a.yaml: holds no keys" in str(refused.value)
+    assert "b.yaml: is not YAML" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("layout: cpu", "layout: cpu\n  gpus: [0]", "placement.gpus: a cpu layout has no GPUs"),
+        ("layout: cpu", "layout: tensor-parallel", "tensor-parallel needs the GPUs' indices"),
+        (
+            "layout: cpu",
+            "layout: tensor-parallel\n  gpus: [0, 1]\nenv: {}",
+            "",
+        ),
+        (
+            "device: cpu",
+            "tp-size: 4",
+            "",
+        ),
+        ("path: /models/tiny", "path: models/tiny", "'models/tiny' is not an absolute path"),
+        ("path: /models/tiny", "path: /dev/shm/tiny", "say where the model is on disk"),
+        ("/models/tiny", "/models/tiny\n  staged_from: /d", "only a model in /dev/shm is staged"),
+    ],
+)
+def test_contradictions_are_found(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    text = GOOD.replace(old, new)
+    if problem:
+        assert problem in refusal(tmp_path, text)
+    else:
+        (tmp_path / "tiny.yaml").write_text(text)
+        load(tmp_path, ["tiny"])
+
+
+def test_ranks_that_do_not_fill_the_gpus_are_refused(tmp_path: Path) -> None:
+    text = GOOD.replace("layout: cpu", "layout: tensor-parallel\n  gpus: [0, 1]")
+    assert "4 ranks x 1 stages do not fill 2 GPU(s) a server" in refusal(
+        tmp_path, text.replace("device: cpu", "tp-size: 4")
+    )
+
+
+def test_the_shipped_flag_sets_load_and_say_truthfully_that_they_are_reported() -> None:
+    names = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+    assert names == ["glm-5-nvfp4", "kimi-k2.5", "kimi-k2.5-eagle3", "qwen3.6-27b", "sandbox-tiny"]
+    flagsets = load(SHIPPED, names)
+    assert {f.status.state for f in flagsets} == {"reported"}
+    assert all("not here" in f.status.note for f in flagsets if f.name != "sandbox-tiny")
+    assert [f.name for f in flagsets if f.host == "0.0.0.0"] == ["qwen3.6-27b"]

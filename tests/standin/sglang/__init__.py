@@ -1,0 +1,1 @@
+"""Stands in for SGLang: the same module name, options and words, none of the weight."""
