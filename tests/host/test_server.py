@@ -1,6 +1,6 @@
 """What must hold on every container that serves, a real lab's as well as the sandbox's.
 
-    pytest tests/host --inventory inventory/lab.py
+pytest tests/host --inventory inventory/lab.py
 """
 
 import configparser
@@ -105,7 +105,9 @@ def test_a_login_shell_finds_the_cuda_of_the_environment(host: Host, servers: li
 def test_the_service_user_can_open_every_gpu_node(host: Host, servers: list[Server]) -> None:
     for server in servers:
         user = shown(host, server.name, "User") or "root"
-        for node in host.check_output("ls /dev/nvidia[0-9]* /dev/nvidiactl /dev/nvidia-uvm").split():
+        for node in host.check_output(
+            "ls /dev/nvidia[0-9]* /dev/nvidiactl /dev/nvidia-uvm"
+        ).split():
             assert host.file(node).mode & 0o170000 == 0 or host.run("test -c %s", node).rc == 0
             opened = host.run("runuser -u %s -- sh -c %s", user, f"exec 3<>{node}")
             assert opened.rc == 0, f"{user} cannot open {node}"

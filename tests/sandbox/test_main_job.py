@@ -23,6 +23,7 @@ pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parent.parent.parent
 NAME = "test-main"
+INVENTORY = "inventory/sandbox.py"
 BIN = Path(sys.executable).parent
 
 
@@ -108,7 +109,7 @@ def test_a_bare_container_comes_to_answer_a_token(site: Site) -> None:
     run = site.deploy()
     assert run.rc == 0, run.text
     assert re.search(r"sglang\S* answered \d+ tokens? ", run.text), run.text
-    assert [row["state"] for row in site.status().values()] == ["active"]
+    assert [row["state"] for row in site.status().values()] == ["serving"]
 
 
 def test_the_second_run_changes_nothing_and_leaves_the_server_alone(site: Site) -> None:
@@ -121,7 +122,7 @@ def test_the_second_run_changes_nothing_and_leaves_the_server_alone(site: Site) 
 
 def test_what_was_deployed_passes_the_checks_of_a_real_lab(site: Site) -> None:
     done = subprocess.run(
-        [str(BIN / "pytest"), "-q", str(ROOT / "tests/host"), "--inventory", "inventory/sandbox.py"],
+        [str(BIN / "pytest"), "-q", str(ROOT / "tests/host"), f"--inventory={INVENTORY}"],
         cwd=site.path, env=site.environment, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
@@ -164,8 +165,9 @@ def test_a_run_killed_at_any_point_is_simply_run_again(site: Site) -> None:
     seed = int(os.environ.get("STOKER_TEST_SEED", time.time()))
     print(f"STOKER_TEST_SEED={seed}")
     moments = random.Random(seed)
+    tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
     for number in range(3):
-        site.flag_set("sandbox-tiny", description=f"killed {number}", env={"STOKER_ROUND": number})
+        site.flag_set("sandbox-tiny", env={**tiny["env"], "STOKER_ROUND": str(number)})
         site.deploy_and_kill_after(moments.uniform(1, 12))
     run = site.deploy()
     assert run.rc == 0, run.text
