@@ -9,10 +9,7 @@ absent or stopped succeeds without output, so that facts take their defaults: an
 same run may be the one that creates it. In execution it is an error.
 """
 
-import getpass
 import io
-import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +23,7 @@ from pyinfra.api.state import State
 from pyinfra.api.util import get_file_io
 from pyinfra.connectors.base import BaseConnector, DataMeta
 from pyinfra.connectors.ssh import ConnectorData as SSHData
-from pyinfra.connectors.ssh import SSHConnector, connector_data_meta
+from pyinfra.connectors.ssh import connector_data_meta
 from pyinfra.connectors.util import CommandOutput, make_unix_command_for_host
 
 from stoker.connector import links
@@ -165,19 +162,8 @@ class PctConnector(BaseConnector):
     def _link(self) -> links.Link:
         if self._known_link is None:
             name = self.data["pct_host"] or self.host.name
-            self._known_link = links.link(self.state, name, self._ssh(name))
+            self._known_link = links.link(self.state, self.host, name)
         return self._known_link
-
-    def _ssh(self, name: str) -> SSHConnector:
-        """pyinfra's own connector for the node, which knows ssh_config, keys and jump hosts."""
-        if self.vmid is None:
-            return SSHConnector(self.state, self.host)
-        for known in (name, f"@pct/{name}", f"@ssh/{name}"):
-            if node := self.state.inventory.get_host(known, default=None):
-                return SSHConnector(self.state, node)
-        ssh = SSHConnector(self.state, self.host)
-        ssh.data["ssh_hostname"] = ssh.data["ssh_hostname"] or name
-        return ssh
 
     def _show(self, what: StringCommand | str, print_input: bool) -> None:
         logger.debug("Running command on %s: %s", self.host.name, what)
@@ -199,7 +185,7 @@ class PctConnector(BaseConnector):
                 vmid=self.vmid,
                 stdin=stdin,
                 timeout=timeout or None,
-                lock=_who() if executing and self.vmid is not None else None,
+                lock=links.who() if executing and self.vmid is not None else None,
                 on_output=on_output,
             ).code
         except (errors.NoSuchContainer, errors.Stopped):
@@ -239,8 +225,3 @@ class PctConnector(BaseConnector):
                 log_func=logger.error,
             )
         return code == 0
-
-
-def _who() -> str:
-    """Who holds a lock, for those who find it held."""
-    return f"{getpass.getuser()}@{socket.gethostname()} ({Path(sys.argv[0]).name})"

@@ -1,8 +1,11 @@
 """The ssh connections to Proxmox nodes in one pyinfra run: one a node, shared by all its hosts."""
 
+import getpass
 import socket
+import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paramiko import Channel, SSHException
@@ -14,6 +17,7 @@ from stoker.pct.agent.frames import SLICE
 from stoker.pct.client import Node
 
 if TYPE_CHECKING:
+    from pyinfra.api.host import Host
     from pyinfra.api.state import State
 
 
@@ -76,6 +80,8 @@ class Link:
                 self._node = None
 
     def _connect(self) -> Node:
+        if self._node is not None:
+            self._node.close()
         try:
             self._ssh.connect()
         except ConnectError as error:
@@ -91,7 +97,7 @@ class Link:
         try:
             channel = transport.open_session()
             channel.exec_command(bundle.command())
-        except SSHException as error:
+        except (SSHException, EOFError) as error:
             raise errors.Unreachable(
                 f"cannot start the agent on node {self.name}: {error}; look at its sshd"
             ) from error
@@ -108,8 +114,23 @@ _LINKS: "weakref.WeakKeyDictionary[State, dict[tuple[object, ...], Link]]"
 _LINKS = weakref.WeakKeyDictionary()
 
 
-def link(state: "State", name: str, ssh: SSHConnector) -> Link:
-    """The link of this run to the node that `ssh` reaches; `name` is what messages call it."""
-    data = ssh.data
-    key = (data["ssh_hostname"] or ssh.host.name, data["ssh_port"], data["ssh_user"])
+def link(state: "State", host: "Host", name: str) -> Link:
+    """The link of this run to node `name`, which is `host` itself or what it names as pct_host."""
+    ssh = _ssh(state, host, name)
+    key = (ssh.data["ssh_hostname"] or ssh.host.name, ssh.data["ssh_port"], ssh.data["ssh_user"])
     return _LINKS.setdefault(state, {}).setdefault(key, Link(name, ssh))
+
+
+def _ssh(state: "State", host: "Host", name: str) -> SSHConnector:
+    """pyinfra's own connector for the node, which knows ssh_config, keys and jump hosts."""
+    for known in (name, f"@pct/{name}", f"@ssh/{name}"):
+        if node := state.inventory.get_host(known, default=None):
+            return SSHConnector(state, node)
+    ssh = SSHConnector(state, host)
+    ssh.data["ssh_hostname"] = ssh.data["ssh_hostname"] or name
+    return ssh
+
+
+def who() -> str:
+    """Who holds a lock in this run, for those who find it held."""
+    return f"{getpass.getuser()}@{socket.gethostname()} ({Path(sys.argv[0]).name})"

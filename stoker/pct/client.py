@@ -12,10 +12,11 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from stoker.pct import bundle, errors
 from stoker.pct.agent import frames
+from stoker.pct.stream import Stream
 from stoker.pct.words import shell_text
 
 WINDOW = 4 * frames.SLICE  # bytes of standard input under way before the agent has passed them on
@@ -23,22 +24,6 @@ GONE = 0  # not a frame: the connection ended
 MARGIN_S = 40.0  # beyond a command's own limit, for the agent to kill it and tell
 
 OnOutput = Callable[[str, bytes], None]
-
-
-class Stream(Protocol):
-    """A byte stream to a process on the node (an ssh channel, or the pipes of an ssh client)."""
-
-    def read(self) -> bytes:
-        """Wait for the next bytes; b"" at the end."""
-
-    def write(self, data: bytes) -> None:
-        """Send all of `data`; OSError if it cannot be sent."""
-
-    def close(self) -> None:
-        """End it; a waiting `read` returns."""
-
-    def last_words(self) -> str:
-        """What the other side said on its standard error, for the message when it went away."""
 
 
 @dataclass(frozen=True)

@@ -152,3 +152,20 @@ def test_a_time_limit_fails_the_operation_and_says_why(sandbox: Any, tmp_path: P
     done = run(sandbox, tmp_path, deploy, "-y")
     assert done.returncode == 1
     assert done.stderr.count("it took longer than 1 s and was killed") == 3
+
+
+@pytest.mark.sandbox
+def test_a_lost_connection_is_an_error_once_and_then_made_again(
+    sandbox: Any, tmp_path: Path
+) -> None:
+    cut = "pkill -KILL -f stoker[.]pct[.]agent"
+    deploy = (
+        "if host.name == 'pve1':\n"
+        f"    server.shell(name='cut', commands=[{cut!r}], _ignore_errors=True)\n"
+        "server.shell(name='use', commands=['echo x >> /root/used'])\n"
+        "server.shell(name='see', commands=['cat /root/used; rm /root/used'])\n"
+    )
+    done = run(sandbox, tmp_path, deploy, "-y", "-vvv")
+    assert done.returncode == 0, done.stderr
+    assert "cannot tell how the command on node pve1 ended" in done.stderr
+    assert sum(line.endswith(" x") for line in done.stderr.splitlines()) == 3

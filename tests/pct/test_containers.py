@@ -132,6 +132,27 @@ def test_absent_stopped_and_foreign_ones_are_told_apart(pve: Node, vmids: list[i
     on_node(pve, "rm", "-r", "/etc/pve/nodes/elsewhere")
 
 
+def test_without_the_cluster_file_system_nothing_is_entered_anew(
+    pve: Node, vmids: list[int]
+) -> None:
+    on_node(pve, "mount", "-t", "tmpfs", "none", "/etc/pve")
+    try:
+        with pytest.raises(errors.ClusterFsDown, match="see systemctl status pve-cluster"):
+            pve.run(["cat"], vmid=vmids[0], stdin=io.BytesIO(b""))
+    finally:
+        on_node(pve, "umount", "/etc/pve")
+
+
+def test_a_kept_shell_does_not_hold_up_a_shutdown(pve: Node, vmids: list[int]) -> None:
+    vmid = str(vmids[-1])
+    pve.run(["true"], vmid=vmids[-1])
+    pve.run("systemctl is-system-running --wait", vmid=vmids[-1], timeout=60)
+    began = time.monotonic()
+    on_node(pve, "pct", "shutdown", vmid, "--timeout", "60")
+    assert time.monotonic() - began < 30
+    on_node(pve, "pct", "start", vmid)
+
+
 def test_a_restarted_container_is_entered_again_and_nothing_is_sent_twice(
     pve: Node, vmids: list[int]
 ) -> None:

@@ -85,6 +85,21 @@ def test_a_timed_out_command_keeps_what_it_had_said(node: Node) -> None:
     assert said[0] == b"before\n"
 
 
+def test_whoever_stops_waiting_stops_the_command(node: Node) -> None:
+    pids: list[int] = []
+
+    def give_up(_: str, data: bytes) -> None:
+        pids.append(int(data))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        node.run("sh -c 'echo $$; exec sleep 60'; true", on_output=give_up)
+    began = time.monotonic()
+    while alive(pids[0]):
+        assert time.monotonic() - began < 2
+        time.sleep(0.02)
+
+
 def test_a_command_that_ends_its_shell_is_lost_not_repeated(node: Node, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     with pytest.raises(errors.Lost, match=r"^cannot tell how .* ended"):

@@ -10,7 +10,9 @@ from typing import Any, Dict, Iterator, Tuple
 HEAD = struct.Struct(">IBI")
 MAGIC = b"\0stoker agent\n"  # before the first frame: whatever a login shell prints comes earlier
 PING_S = 30.0  # how often the client says that it is there
-SILENCE_S = 300.0  # a client that is silent so long is gone, though no network said so
+# A client that holds a lock and is silent so long is gone, though no network said so. While
+# pyinfra waits for an answer to a question of its own it cannot say that it is there.
+SILENCE_S = 900.0
 SLICE = 256 * 1024  # bytes in one frame of data: larger ones would make other calls wait
 
 # client to agent

@@ -33,6 +33,10 @@ class Locks:
         os.pwrite(lock, text.encode(), 0)
         self._held[vmid] = lock
 
+    def any(self) -> bool:
+        """Whether any is held."""
+        return bool(self._held)
+
 
 def _holder(lock: int) -> Dict[str, object]:
     unknown = {"who": "an unnamed run", "since": "just now", "pid": 0}

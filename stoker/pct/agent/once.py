@@ -80,6 +80,7 @@ class Once:
         self._patience.cancel()
         for output in self._outputs:
             if output.fd >= 0:
+                output.drain()  # a slow client may have kept us from reading all it wrote
                 output.to_nowhere()
         if self._stdin >= 0:
             self._loop.writer(self._stdin, None)

@@ -37,7 +37,7 @@ class Agent:
         self._cgroups = checks.cgroup_root()
         self._env = {"PATH": PATH, "HOME": pwd.getpwuid(os.getuid()).pw_dir, "LANG": "C.UTF-8"}
         self._decoder = frames.Decoder()
-        self.heard = time.monotonic()  # when the client last sent anything
+        self._heard = time.monotonic()  # when the client last sent anything
 
     def hello(self) -> Dict[str, Any]:
         """What the client must know of this node before it relies on it."""
@@ -48,9 +48,13 @@ class Agent:
             "pid": os.getpid(),
         }
 
+    def deserted(self) -> bool:
+        """Whether its locks are held for a client that is gone."""
+        return self._locks.any() and time.monotonic() - self._heard > frames.SILENCE_S
+
     def take(self, data: bytes) -> None:
         """Bytes of the client."""
-        self.heard = time.monotonic()
+        self._heard = time.monotonic()
         for kind, number, body in self._decoder.feed(data):
             if kind == frames.CALL:
                 self._begin(Call(self._loop, self._outbox, number, json.loads(body)))
@@ -158,7 +162,7 @@ def main() -> None:
         loop.running = False
 
     def listen() -> None:
-        if time.monotonic() - agent.heard > frames.SILENCE_S:
+        if agent.deserted():
             gone()
         loop.later(frames.PING_S, listen)
 

@@ -155,6 +155,6 @@ class Shell:
             call.end("lost")
 
     def _too_late(self) -> None:
-        signal_all(self._family.since(0), signal.SIGKILL)
+        signal_all(Family(self._pid, spared=0).since(0), signal.SIGKILL)
         self._noise += b"no answer from it in %d s" % ENTER_S
         self._gone()
