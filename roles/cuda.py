@@ -1,0 +1,18 @@
+"""The CUDA toolkit inside the venvs, as compilers expect it."""
+
+from pathlib import Path
+
+from pyinfra import host
+from pyinfra.api import deploy
+
+from stoker.operations import cuda as operations
+from stoker.serving import selection
+
+ROOT = Path(__file__).parents[1]
+
+
+@deploy("CUDA")
+def cuda() -> None:
+    releases = selection.releases(ROOT, host.data.flagsets)
+    operations.linked(name="Complete the CUDA tree", releases=releases)
+    operations.proved(name="Prove CUDA by compiling a kernel", releases=releases)

@@ -1,0 +1,42 @@
+"""The node's wheel store: fetched once, seen read-only by the node's containers."""
+
+from pathlib import Path
+
+from pyinfra import host, inventory, state
+from pyinfra.api import deploy
+
+from stoker.operations import barrier
+from stoker.operations import wheels as operations
+from stoker.serving import selection, tools
+from stoker.serving.lock import Release
+
+ROOT = Path(__file__).parents[1]
+
+
+@deploy("Wheels")
+def wheels() -> None:
+    """Called for every host: what the node does here is done before any container goes on."""
+    if "pve" in host.groups:
+        wanted = _wanted()
+        operations.present(
+            name="Fetch the wheels that this node's containers need",
+            releases=wanted,
+            pip=tools.load(ROOT / "locks" / "tools.yaml")["pip"],
+            index=host.data.get("wheel_index"),
+        )
+        operations.mounted(
+            name="Mount the wheels into the containers",
+            vmids=[inventory.get_host(name).data.pct_vmid for name in wanted],
+        )
+    barrier.reached(name="Wait for the wheels")
+
+
+def _wanted() -> dict[str, list[Release]]:
+    """The containers of this node that are in the run, and what is to be installed there."""
+    return {
+        container.name: selection.releases(ROOT, container.data.flagsets)
+        for container in inventory
+        if container.data.get("pct_host") == host.name
+        and container.data.get("flagsets")
+        and state.is_host_in_limit(container)
+    }
