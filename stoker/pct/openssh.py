@@ -1,7 +1,7 @@
 """A node reached by OpenSSH's own client: for testinfra and the command line."""
 
 import contextlib
-import os
+import socket
 import subprocess
 import tempfile
 from typing import IO
@@ -10,35 +10,39 @@ from stoker.pct import bundle
 from stoker.pct.client import Node
 
 
-class Pipes:
-    """The pipes of a local program (ssh, or a shell for tests) as a Stream."""
+class Program:
+    """A local program (ssh, or a shell for tests) as a Stream.
+
+    It is spoken to by a socket, not by pipes: where gevent has patched the standard library, as in
+    a process that uses pyinfra too, waiting on a socket lets the other greenlets go on.
+    """
 
     def __init__(self, words: list[str]) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the stream
-        self._process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, bufsize=0
-        )
+        self._socket, end = socket.socketpair()
+        with end:
+            self._process = subprocess.Popen(words, stdin=end, stdout=end, stderr=self._said)
 
     def read(self) -> bytes:
         """The next bytes of its standard output."""
-        assert self._process.stdout is not None
-        return os.read(self._process.stdout.fileno(), 1 << 20)
+        try:
+            return self._socket.recv(1 << 20)
+        except ConnectionResetError:  # it ended with some of our bytes unread
+            return b""
 
     def write(self, data: bytes) -> None:
         """All of `data` to its standard input."""
-        assert self._process.stdin is not None
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._process.stdin.fileno(), rest) :]
+        self._socket.sendall(data)
 
     def close(self) -> None:
         """End of its input, which ends it; killed if it does not end by itself."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10)
         self._process.kill()
         self._process.wait()
+        self._socket.close()
 
     def last_words(self) -> str:
         """The end of its standard error."""
@@ -62,9 +66,9 @@ def connect(
         words += [option, str(value)] if value is not None else []
     if known_hosts_file is not None:
         words += ["-o", f"UserKnownHostsFile={known_hosts_file}"]
-    return Node(host, Pipes([*words, "--", host, bundle.command()]))
+    return Node(host, Program([*words, "--", host, bundle.command()]))
 
 
 def local() -> Node:
     """The agent on this machine, without ssh."""
-    return Node("localhost", Pipes(["/bin/sh", "-c", bundle.command()]))
+    return Node("localhost", Program(["/bin/sh", "-c", bundle.command()]))

@@ -7,7 +7,7 @@ import pytest
 from stoker.pct import bundle, errors, openssh
 from stoker.pct.agent import frames
 from stoker.pct.client import Node
-from stoker.pct.openssh import Pipes
+from stoker.pct.openssh import Program
 
 
 def test_nobody_answers() -> None:
@@ -17,12 +17,12 @@ def test_nobody_answers() -> None:
 
 def test_there_is_no_python() -> None:
     with pytest.raises(errors.Unreachable, match=r"not found; it needs Python 3.9"):
-        Node("pve1", Pipes(["/bin/sh", "-c", bundle.command("/no/python3")]))
+        Node("pve1", Program(["/bin/sh", "-c", bundle.command("/no/python3")]))
 
 
 def test_the_user_is_not_root() -> None:
     words = ["setpriv", "--reuid=65534", "--clear-groups", "/bin/sh", "-c", bundle.command()]
-    node = Node("pve1", Pipes(words))
+    node = Node("pve1", Program(words))
     with pytest.raises(errors.NotRoot, match=r"its user has uid 65534; connect as root"):
         node.require()
     node.close()
@@ -37,7 +37,7 @@ def test_it_is_no_proxmox_node(node: Node) -> None:
 
 
 def test_what_a_login_shell_prints_is_no_harm() -> None:
-    node = Node("pve1", Pipes(["/bin/sh", "-c", f"seq 100000; printf '\\0x'; {bundle.command()}"]))
+    node = Node("pve1", Program(["/bin/sh", "-c", f"seq 100000; printf '\\0x'; {bundle.command()}"]))
     assert node.run("echo on").stdout == b"on\n"
     node.close()
 
