@@ -38,6 +38,9 @@ bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of secon
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full
 
+lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
+	$(BIN)/python locks/lock.py $(VERSION)
+
 requirements: $(VENV)/.complete ## refresh requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-annotate --all-extras --upgrade pyproject.toml --output-file requirements.lock

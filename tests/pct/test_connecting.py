@@ -37,7 +37,9 @@ def test_it_is_no_proxmox_node(node: Node) -> None:
 
 
 def test_what_a_login_shell_prints_is_no_harm() -> None:
-    node = Node("pve1", Program(["/bin/sh", "-c", f"seq 100000; printf '\\0x'; {bundle.command()}"]))
+    node = Node(
+        "pve1", Program(["/bin/sh", "-c", f"seq 100000; printf '\\0x'; {bundle.command()}"])
+    )
     assert node.run("echo on").stdout == b"on\n"
     node.close()
 

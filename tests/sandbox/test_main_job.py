@@ -3,106 +3,25 @@
 The tests of this file are one story and run in the order they stand in.
 """
 
-import json
 import os
 import random
 import re
-import shutil
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.sandbox.site import BIN, INVENTORY, ROOT, Site, standing
+
 pytestmark = pytest.mark.sandbox
-
-ROOT = Path(__file__).parent.parent.parent
-NAME = "test-main"
-INVENTORY = "inventory/sandbox.py"
-BIN = Path(sys.executable).parent
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one call of pyinfra came to."""
-
-    rc: int
-    text: str
-    seconds: float
-
-    @property
-    def changed(self) -> int:
-        """How many operations changed something, over all hosts; from pyinfra's own totals."""
-        totals = re.search(r"Grand total\s*\|\s*(\d+)\s*\|\s*([\d-]+)", self.text)
-        assert totals, self.text
-        return int(totals[2].replace("-", "0"))
-
-
-@dataclass(frozen=True)
-class Site:
-    """A copy of the deploy directory that a test may edit."""
-
-    path: Path
-
-    def words(self, *data: str) -> list[str]:
-        extra = [word for item in data for word in ("--data", item)]
-        return [str(BIN / "pyinfra"), "-y", *extra, "inventory/sandbox.py", "deploy.py"]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "STOKER_SANDBOX": NAME, "PATH": f"{BIN}:{os.environ['PATH']}"}
-
-    def deploy(self, *data: str) -> Run:
-        start = time.monotonic()
-        done = subprocess.run(
-            self.words(*data), cwd=self.path, env=self.environment, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        return Run(done.returncode, done.stdout, time.monotonic() - start)
-
-    def deploy_and_kill_after(self, seconds: float) -> None:
-        """Start a deploy and end its whole process group the hard way."""
-        with subprocess.Popen(
-            self.words(), cwd=self.path, env=self.environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-
-    def status(self) -> dict[str, dict[str, object]]:
-        """Our units as `stoker status --json` tells them, by name."""
-        done = subprocess.run(
-            [str(BIN / "stoker"), "status", "inventory/sandbox.py", "--json"],
-            cwd=self.path, env=self.environment, text=True, capture_output=True, check=False,
-        )  # fmt: skip
-        return {row["unit"]: row for row in json.loads(done.stdout)}
-
-    def flag_set(self, name: str, **changed: object) -> None:
-        """Write a flag set of the site anew with some of its top-level keys changed."""
-        path = self.path / "group_data" / "flagsets" / f"{name}.yaml"
-        values = yaml.safe_load(path.read_text())
-        path.write_text(yaml.safe_dump({**values, **changed}))
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    sandbox = [sys.executable, "-m", "stoker.sandbox"]
-    subprocess.run([*sandbox, "up", "--name", NAME], check=True)
-    try:
-        path = tmp_path_factory.mktemp("site")
-        for name in ("inventory", "roles", "templates", "group_data", "locks"):
-            shutil.copytree(ROOT / name, path / name)
-        shutil.copy(ROOT / "deploy.py", path)
-        yield Site(path)
-    finally:
-        subprocess.run([*sandbox, "down", "--name", NAME], check=True)
+    with standing("test-main", tmp_path_factory.mktemp("site")) as found:
+        yield found
 
 
 def test_a_bare_container_comes_to_answer_a_token(site: Site) -> None:
