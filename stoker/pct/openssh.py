@@ -21,7 +21,9 @@ class Program:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the stream
         self._socket, end = socket.socketpair()
         with end:
-            self._process = subprocess.Popen(words, stdin=end, stdout=end, stderr=self._said)
+            self._process = subprocess.Popen(
+                words, stdin=end.fileno(), stdout=end.fileno(), stderr=self._said
+            )
 
     def read(self) -> bytes:
         """The next bytes of its standard output."""
