@@ -4,20 +4,22 @@ pyinfra inventory/lab.py deploy.py
 """
 
 from pyinfra import host
+
 from roles.cuda import cuda
+from roles.flagsets import flagsets
+from roles.service import service
 from roles.sglang import sglang
 from roles.system import system
 from roles.uv import uv
 from roles.venv import venv
 from roles.wheels import wheels
 
-from roles.service import service
-
-uv()
+flagsets()
 wheels()
 
 if "inference" in host.groups:
     system()
+    uv()
     venv()
     cuda()
     sglang()

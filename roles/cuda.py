@@ -8,11 +8,11 @@ from pyinfra.api import deploy
 from stoker.operations import cuda as operations
 from stoker.serving import selection
 
-ROOT = Path(__file__).parents[1]
+SITE = Path()
 
 
 @deploy("CUDA")
 def cuda() -> None:
-    releases = selection.releases(ROOT, host.data.flagsets)
+    releases = selection.releases(SITE, host.data.flagsets)
     operations.linked(name="Complete the CUDA tree", releases=releases)
     operations.proved(name="Prove CUDA by compiling a kernel", releases=releases)

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from pyinfra import host
-from pyinfra.api import DeployError, deploy
+from pyinfra.api import deploy
 
 from stoker.operations.service import defined, serving
-from stoker.refused import Refused
 from stoker.serving import loading, lock
 from stoker.serving.deployment import Deployment
 
@@ -27,12 +26,8 @@ def service() -> None:
 
 
 def _deployment() -> Deployment:
-    try:
-        flagsets = loading.load(FLAGSETS, host.data.get("flagsets", []))
-        releases = [lock.load(LOCKS, flagset.sglang) for flagset in flagsets]
-    except Refused as error:
-        # A wrong file is wrong for the whole run: it ends here, before anything was touched.
-        raise DeployError(str(error)) from error
+    flagsets = loading.load(FLAGSETS, host.data.get("flagsets", []))
+    releases = [lock.load(LOCKS, flagset.sglang) for flagset in flagsets]
     return Deployment(
         flagsets=tuple(zip(flagsets, releases, strict=True)),
         user=host.data.get("service_user", "sglang"),

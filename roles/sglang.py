@@ -8,12 +8,12 @@ from pyinfra.api import deploy
 from stoker.operations import sglang as operations
 from stoker.serving import selection
 
-ROOT = Path(__file__).parents[1]
+SITE = Path()
 
 
 @deploy("SGLang")
 def sglang() -> None:
     operations.installed(
         name="Prove that the server starts",
-        releases=selection.releases(ROOT, host.data.flagsets),
+        releases=selection.releases(SITE, host.data.flagsets),
     )

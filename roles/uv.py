@@ -7,7 +7,7 @@ from pyinfra.api import deploy
 from stoker.operations import uv as operations
 from stoker.serving import tools
 
-TOOLS = Path(__file__).parents[1] / "locks" / "tools.yaml"
+TOOLS = Path("locks/tools.yaml")
 
 
 @deploy("uv")

@@ -8,13 +8,13 @@ from pyinfra.api import deploy
 from stoker.operations import venv as operations
 from stoker.serving import selection, tools
 
-ROOT = Path(__file__).parents[1]
+SITE = Path()
 
 
 @deploy("Venv")
 def venv() -> None:
     operations.synced(
         name="Build the venvs from their locks",
-        releases=selection.releases(ROOT, host.data.flagsets),
-        tool=tools.load(ROOT / "locks" / "tools.yaml")["uv"],
+        releases=selection.releases(SITE, host.data.flagsets),
+        tool=tools.load(SITE / "locks" / "tools.yaml")["uv"],
     )

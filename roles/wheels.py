@@ -10,7 +10,7 @@ from stoker.operations import wheels as operations
 from stoker.serving import selection, tools
 from stoker.serving.lock import Release
 
-ROOT = Path(__file__).parents[1]
+SITE = Path()
 
 
 @deploy("Wheels")
@@ -21,7 +21,7 @@ def wheels() -> None:
         operations.present(
             name="Fetch the wheels that this node's containers need",
             releases=wanted,
-            pip=tools.load(ROOT / "locks" / "tools.yaml")["pip"],
+            pip=tools.load(SITE / "locks" / "tools.yaml")["pip"],
             index=host.data.get("wheel_index"),
         )
         operations.mounted(
@@ -34,7 +34,7 @@ def wheels() -> None:
 def _wanted() -> dict[str, list[Release]]:
     """The containers of this node that are in the run, and what is to be installed there."""
     return {
-        container.name: selection.releases(ROOT, container.data.flagsets)
+        container.name: selection.releases(SITE, container.data.flagsets)
         for container in inventory
         if container.data.get("pct_host") == host.name
         and container.data.get("flagsets")

@@ -31,7 +31,10 @@ def site(tmp_path: Path) -> Path:
         )
     ]
     lock.write_text("".join(lines))
-    (tmp_path / "deploy.py").write_text("from roles.service import service\n\nservice()\n")
+    (tmp_path / "deploy.py").write_text(
+        "from roles.flagsets import flagsets\nfrom roles.service import service\n\n"
+        "flagsets()\nservice()\n"
+    )
     return tmp_path
 
 
