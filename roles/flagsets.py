@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pyinfra import host, inventory
+from pyinfra import inventory
 from pyinfra.api import DeployError, deploy
 
 from stoker.refused import Refused
@@ -22,4 +22,3 @@ def flagsets() -> None:
         selection.releases(SITE, named)
     except Refused as error:
         raise DeployError(str(error)) from error
-    host.noop(f"{len(named)} flag set(s) are sound")

@@ -114,7 +114,8 @@ def _row(host: str, server: Server, answer: Answer | None, ask: str | None) -> R
 
 
 def _print(rows: list[Row]) -> None:
-    console = Console()
+    # Where nobody watches, a table cut to 80 columns would only lose the URL.
+    console = Console(width=None if sys.stdout.isatty() else 160)
     table = Table("host", "unit", "state", "flag set", "SGLang", "URL", "since")
     for row in rows:
         colour = "green" if row.state == SERVING else "yellow" if row.state == "loading" else "red"
@@ -126,4 +127,9 @@ def _print(rows: list[Row]) -> None:
         if row.problem:
             console.print(f"{row.host} {row.unit}: {row.problem}", markup=False)
         if row.answer:
-            console.print(f"{row.host} {row.unit} says: {row.answer}", markup=False)
+            console.print(f"{row.host} {row.unit} says: {_printable(row.answer)}", markup=False)
+
+
+def _printable(text: str) -> str:
+    """On one line, without what would move a terminal's cursor; a tiny random model says it all."""
+    return "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in text)

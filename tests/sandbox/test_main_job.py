@@ -47,6 +47,21 @@ def test_what_was_deployed_passes_the_checks_of_a_real_lab(site: Site) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_a_newer_kernels_breaks_the_server_and_the_proof_of_it_says_how(site: Site) -> None:
+    """What an unlocked install of 0.5.12 gets today; the lock is what keeps it away."""
+    unit = "/usr/local/lib/systemd/system/sglang.service"
+    python = site.node(f"pct exec 200 -- sed -n s/^Python=//p {unit}").stdout.strip()
+    uv = site.node("pct exec 200 -- sh -c 'echo /opt/stoker/uv/*/uv'").stdout.strip()
+    ca = "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"
+    newer = f"{uv} pip install --quiet --no-deps --python {python} --target /tmp/newer"
+    site.node(f"pct exec 200 -- env {ca} {newer} kernels==0.17.2")
+    asked = f"env PYTHONPATH=/tmp/newer {python} -m sglang.launch_server --help"
+    died = site.node(f"pct exec 200 -- {asked}", check=False)
+    site.node("pct exec 200 -- rm -rf /tmp/newer")
+    assert died.returncode == 1
+    assert "Either a revision or a version must be specified" in died.stderr
+
+
 BOTH = 'flagsets=["sandbox-tiny", "sandbox-second"]'
 
 
