@@ -136,7 +136,8 @@ class FlagSet(_Strict):
     env: dict[
         Annotated[str, AfterValidator(_env_name)], Annotated[Any, AfterValidator(_env_value)]
     ] = Field(default_factory=dict)
-    status: Status
+    status: Status | None = None
+    """None: nobody has said anything of it yet."""
 
     @property
     def served_name(self) -> str:

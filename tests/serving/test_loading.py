@@ -131,6 +131,15 @@ def test_ranks_that_do_not_fill_the_gpus_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_the_documented_example_loads_and_says_everything_a_flag_set_may_say(
+    tmp_path: Path,
+) -> None:
+    text = (SHIPPED.parents[1] / "docs" / "flagset.yaml").read_text()
+    (tmp_path / "example.yaml").write_text(text)
+    (flagset,) = load(tmp_path, ["example"])
+    assert flagset.model_fields_set == set(type(flagset).model_fields)
+
+
 def test_the_shipped_flag_sets_load_and_say_truthfully_that_they_are_reported() -> None:
     names = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
     assert names == ["glm-5-nvfp4", "kimi-k2.5", "kimi-k2.5-eagle3", "qwen3.6-27b", "sandbox-tiny"]
