@@ -33,7 +33,7 @@ class Run:
     @property
     def changed(self) -> int:
         """How many operations changed something, over all hosts; from pyinfra's own totals."""
-        totals = re.search(r"Grand total\s*\|\s*(\d+)\s*\|\s*([\d-]+)", self.text)
+        totals = re.search(r"Grand total\s+(\d+)\s+([\d-]+)", self.text)
         assert totals, self.text
         return int(totals[2].replace("-", "0"))
 
