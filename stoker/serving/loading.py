@@ -42,13 +42,11 @@ def _read(path: Path) -> tuple[FlagSet | None, list[str]]:
     if not path.is_file():
         known = sorted(p.stem for p in path.parent.glob("*.yaml"))
         return None, [f"there is no such flag set; there are: {', '.join(known) or 'none'}"]
-    loader = _UniqueKeys(path.read_text(encoding="utf-8"))
     try:
+        loader = _UniqueKeys(path.read_text(encoding="utf-8"))
         data = loader.get_single_data()
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         return None, [f"is not YAML: {' '.join(str(error).split())}"]
-    finally:
-        loader.dispose()
     if not isinstance(data, dict):
         return None, ["holds no keys; see the other files beside it"]
     return _validate(data, path.stem, loader.duplicates)
@@ -81,6 +79,7 @@ def _sentence(error: Any) -> str:
 
 def _contradictions(data: Any) -> Iterator[str]:
     """What each key allows and both together do not; looks only at keys of the right kind."""
+    yield from _staging(_mapping(data, "model"))
     placement, flags = _mapping(data, "placement"), _mapping(data, "flags")
     layout, gpus = placement.get("layout"), placement.get("gpus") or []
     if not isinstance(gpus, list):
@@ -91,21 +90,26 @@ def _contradictions(data: Any) -> Iterator[str]:
         yield f"placement.gpus: {layout} needs the GPUs' indices"
     if len(set(map(str, gpus))) < len(gpus):
         yield "placement.gpus: names a GPU twice"
-    ranks = flags.get("tp-size", len(gpus) if layout == "tensor-parallel" else 1)
-    stages = flags.get("pp-size", 1)
-    if not (isinstance(ranks, int) and isinstance(stages, int)):
-        return
     wanted = len(gpus) if layout == "tensor-parallel" else 1
-    if gpus and ranks * stages != wanted:
+    stages = flags.get("pp-size", 1)
+    if type(stages) is not int or stages < 1:
+        yield f"flags.pp-size: {stages!r} is no number of stages"
+        return
+    ranks = flags.get("tp-size", wanted // stages)
+    if type(ranks) is not int:
+        yield f"flags.tp-size: {ranks!r} is no number of ranks"
+    elif gpus and ranks * stages != wanted:
         yield f"flags.tp-size: {ranks} ranks x {stages} stages do not fill {wanted} GPU(s) a server"
-    yield from _staging(_mapping(data, "model"))
 
 
 def _staging(model: dict[str, Any]) -> Iterator[str]:
     path, source = str(model.get("path")), model.get("staged_from")
-    if source and not path.startswith("/dev/shm/"):
+    if not path.strip("/").removeprefix("dev/shm").strip("/."):
+        # All of it would be taken for the copy.
+        yield "model.path: is no directory of a model's own; name one below it"
+    elif source and not path.startswith("/dev/shm/"):
         yield "model.staged_from: only a model in /dev/shm is staged; leave it out"
-    if not source and path.startswith("/dev/shm/"):
+    elif not source and path.startswith("/dev/shm/"):
         yield "model.staged_from: /dev/shm is empty after a reboot; say where the model is on disk"
 
 

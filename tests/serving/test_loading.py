@@ -1,10 +1,11 @@
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from textwrap import dedent
 
 import pytest
 
 from stoker.refused import Refused
 from stoker.serving.loading import load
+from stoker.serving.placement import units_of
 
 SHIPPED = Path(__file__).parents[2] / "group_data" / "flagsets"
 GOOD = """\
@@ -113,6 +114,9 @@ def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
         ("path: /models/tiny", "path: models/tiny", "'models/tiny' is not an absolute path"),
         ("path: /models/tiny", "path: /dev/shm/tiny", "say where the model is on disk"),
         ("/models/tiny", "/models/tiny\n  staged_from: /d", "only a model in /dev/shm is staged"),
+        ("/models/tiny", "/dev/shm//\n  staged_from: /d", "model.path: is no directory of a"),
+        ("device: cpu", "pp-size: '2'", "flags.pp-size: '2' is no number of stages"),
+        ("note: none", "note: \x01", "is not YAML"),
     ],
 )
 def test_contradictions_are_found(tmp_path: Path, old: str, new: str, problem: str) -> None:
@@ -138,6 +142,14 @@ def test_the_documented_example_loads_and_says_everything_a_flag_set_may_say(
     (tmp_path / "example.yaml").write_text(text)
     (flagset,) = load(tmp_path, ["example"])
     assert flagset.model_fields_set == set(type(flagset).model_fields)
+
+
+def test_stages_alone_leave_the_rest_to_the_ranks(tmp_path: Path) -> None:
+    text = GOOD.replace("layout: cpu", "layout: tensor-parallel\n  gpus: [0, 1, 2, 3]")
+    (tmp_path / "tiny.yaml").write_text(text.replace("device: cpu", "pp-size: 2"))
+    (flagset,) = load(tmp_path, ["tiny"])
+    (unit,) = units_of(flagset, PurePosixPath("/venv"), PurePosixPath("/cuda"))
+    assert " ".join(unit.argv).endswith("--pp-size 2 --tp-size 2 --trust-remote-code")
 
 
 def test_the_shipped_flag_sets_load_and_say_truthfully_that_they_are_reported() -> None:
