@@ -25,6 +25,13 @@ from stoker.serving.unit import Unit
 
 Commands = Generator[PyinfraCommand, None, None]
 
+# Renamed first: a removal that is interrupted leaves nothing that looks like somebody else's copy.
+_UNSTAGE = """
+rm -rf -- "$1.partial"
+[ ! -f "$1/.staged" ] || mv -- "$1" "$1.partial"
+rm -rf -- "$1.partial"
+"""
+
 
 @operation()
 def defined(wanted: Deployment) -> Commands:
@@ -48,11 +55,13 @@ def defined(wanted: Deployment) -> Commands:
     if not (changed or disabled or reload or gone or emptied):
         host.noop(f"{len(units)} unit(s) are as the flag sets say")
         return
-    if gone:
-        yield FunctionCommand(take_down, [tuple(gone)], {})
-    yield from _removed([*gone, *emptied])
-    kept = {unit.stage.destination for unit in units if unit.stage}
-    yield from _unstaged(set(emptied.values()) - kept)
+    if gone or emptied:
+        # A copy that is still being made ends too, or it would go on filling the memory.
+        yield FunctionCommand(take_down, [(*gone, *emptied)], {})
+        # The staging unit's file is what knows of the copy, so it goes last.
+        kept = {unit.stage.destination for unit in units if unit.stage}
+        yield from _unstaged(set(emptied.values()) - kept)
+        yield from _removed([*gone, *emptied])
     for file in changed:
         yield from written(file)
     if reload or gone or emptied or any(_is_unit(file) for file in changed):
@@ -141,17 +150,14 @@ def _exists(server: Server) -> bool:
 
 
 def _removed(units: list[str]) -> Commands:
-    if units:
-        yield StringCommand("systemctl", "disable", "--quiet", *map(QuoteString, units))
-        paths: list[PurePosixPath] = [layout.env_file(unit) for unit in units]
-        paths += [layout.unit_file(unit) for unit in units]
-        yield StringCommand("rm", "-f", "--", *(QuoteString(str(path)) for path in paths))
+    yield StringCommand("systemctl", "disable", "--quiet", *map(QuoteString, units))
+    paths: list[PurePosixPath] = [layout.env_file(unit) for unit in units]
+    paths += [layout.unit_file(unit) for unit in units]
+    yield StringCommand("rm", "-f", "--", *(QuoteString(str(path)) for path in paths))
 
 
 def _unstaged(places: set[str]) -> Commands:
-    """The memory of models that nobody serves any more; only copies that carry our mark."""
+    """The memory of models that nobody serves any more: whole copies only with our mark, and what
+    an interrupted one left."""
     for place in sorted(places):
-        yield StringCommand(
-            *("if", "test", "-f", QuoteString(f"{place}/.staged"), ";", "then"),
-            *("rm", "-rf", "--", QuoteString(place), QuoteString(f"{place}.partial"), ";", "fi"),
-        )
+        yield StringCommand("sh", "-c", QuoteString(_UNSTAGE), "sh", QuoteString(place))

@@ -54,7 +54,9 @@ def units_of(
 
 
 def refuse_conflicts(units: Iterable[Unit]) -> None:
-    """Two units of one machine may not want one name, one port or one GPU; raises `Refused`."""
+    """Two units of one machine may not want one name, one port or one GPU, nor two models one
+    place in memory; raises `Refused`."""
+    units = tuple(units)
     claims = [
         (claim, unit)
         for unit in units
@@ -71,6 +73,14 @@ def refuse_conflicts(units: Iterable[Unit]) -> None:
         + " and ".join(f"{u.name} of {u.flagset}" for c, u in claims if c == claim)
         for claim, times in counted.items()
         if times > 1
+    ]
+    copies: dict[str, dict[str, str]] = {}
+    for stage in (unit.stage for unit in units if unit.stage):
+        copies.setdefault(stage.destination, {})[stage.source] = stage.flagset
+    problems += [
+        f"{place} would be filled from " + " and ".join(f"{s} of {f}" for s, f in sources.items())
+        for place, sources in copies.items()
+        if len(sources) > 1
     ]
     if problems:
         raise Refused(

@@ -49,11 +49,12 @@ def stage_text(stage: Stage) -> str:
 
 
 def digest(unit: Unit) -> str:
-    """SHA-256 of all that makes the running server what it is: unit, secrets, launcher.
+    """SHA-256 of all that makes the running server what it is: unit, secrets, launcher, staging.
 
     The server carries it in its environment as STOKER_DIGEST, so what it runs can be read.
     """
     parts = [unit_text(unit), _secret_lines(unit), _inside(layout.LAUNCHER).text]
+    parts += [stage_text(unit.stage)] if unit.stage else []
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -1,6 +1,9 @@
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
 from pyinfra.api import FileUploadCommand
 
 from stoker.facts.files import FileState, FileStates
@@ -130,12 +133,22 @@ def test_units_and_staged_models_nobody_wants_any_more_are_stopped_and_removed()
     there = facts(old)
     commands, _ = defined(Deployment(()), there)
     told = words(commands)
-    assert told[0] == "take_down [('sglang@0.service', 'sglang@1.service')]"
-    assert told[1].startswith("systemctl disable --quiet sglang@0.service sglang@1.service")
-    assert f"{UNITS}/sglang-stage-tiny.service" in told[2]
-    assert "rm -rf -- /dev/shm/m /dev/shm/m.partial" in told[3]
-    assert "/dev/shm/m/.staged" in told[3]
+    units = "sglang@0.service sglang@1.service sglang-stage-tiny.service"
+    assert told[0] == f"take_down [{tuple(units.split())}]"
+    assert told[1].endswith("' sh /dev/shm/m")
+    assert told[2] == f"systemctl disable --quiet {units}"
+    assert f"{UNITS}/sglang-stage-tiny.service" in told[3]
     assert told[4:] == ["systemctl daemon-reload"]
+
+
+@pytest.mark.parametrize(("mark", "left"), [(".staged", []), ("config.json", ["m"])])
+def test_only_a_copy_with_our_mark_is_freed(tmp_path: Path, mark: str, left: list[str]) -> None:
+    for name in ("m", "m.partial"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "m" / mark).touch()
+    (command,) = service._unstaged({str(tmp_path / "m")})
+    assert subprocess.run(["sh", "-c", command.get_raw_value()], check=False).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == left
 
 
 def test_flag_sets_that_collide_fail_this_host_with_the_reason() -> None:

@@ -134,11 +134,25 @@ def test_a_half_made_copy_and_an_outdated_one_are_made_anew(model: Path, tmp_pat
     assert (there / "weights").read_bytes() == b"v" * 1001
 
 
-def test_an_unmarked_directory_is_no_staged_model(model: Path, tmp_path: Path) -> None:
+def test_a_copy_that_somebody_made_by_hand_is_named_and_left_alone(
+    model: Path, tmp_path: Path
+) -> None:
     there = tmp_path / "shm" / "model"
     there.mkdir(parents=True)
-    assert stage(model, there).returncode == 0
-    assert (there / "weights").exists()
+    (there / "only copy").touch()
+    result = stage(model, there)
+    assert result.returncode == 1
+    assert "something is there that Stoker did not put; move or remove it" in result.stderr
+    assert (there / "only copy").exists()
+
+
+def test_two_flag_sets_that_serve_one_copy_make_it_once(model: Path, tmp_path: Path) -> None:
+    there = tmp_path / "shm" / "model"
+    words = ["sh", INSIDE / "stage_model.sh", model, there]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert "".join(told).count("is whole") == 1
 
 
 def test_a_model_that_does_not_fit_is_refused_with_both_sizes(model: Path, tmp_path: Path) -> None:

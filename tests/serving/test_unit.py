@@ -66,6 +66,15 @@ def test_the_digest_moves_with_flags_and_secrets_of_its_own_unit_only() -> None:
     assert digest(plain) == digest(units(secrets={"sglang@0": {"API_KEY": "x"}})[0])
 
 
+def test_the_digest_moves_with_the_model_that_is_copied_into_memory() -> None:
+    first, second = (
+        units(model={"path": "/dev/shm/m", "staged_from": source})[0] for source in ("/a", "/b")
+    )
+    assert digest(first) != digest(second)
+    with pytest.raises(Refused, match=r"/dev/shm/m would be filled from /a of tiny and /b of tiny"):
+        refuse_conflicts([first, second])
+
+
 def test_flag_sets_that_want_the_same_port_gpu_or_name_are_refused_together() -> None:
     one = units(name="one", placement={"layout": "one-per-gpu", "gpus": (0, 1)})
     two = units(name="two", placement={"layout": "one-per-gpu", "gpus": (1, 2)}, port=31000)
