@@ -26,11 +26,11 @@ def in_the_way(holders: Sequence[Holder], units: Sequence[Unit]) -> list[Holder]
 def clear_the_way(host: Any, units: Sequence[Unit], stop_foreign: bool) -> None:
     """Raises OperationError naming who is in the way; with `stop_foreign` servers are ended first.
 
-    A process that has a GPU open and is no server is never ended.
+    Only SGLang's own processes are ever ended: a training run listens on ports too.
     """
     foreign = _foreign(host, units)
     if foreign and stop_foreign:
-        strangers = [h for h in foreign if not (h.serves or h.ports)]
+        strangers = _strangers(foreign)
         if strangers:
             raise OperationError(_sentence(units, strangers, "end it yourself: it is no server"))
         _end(host, units, foreign)
@@ -44,19 +44,33 @@ def _foreign(host: Any, units: Sequence[Unit]) -> list[Holder]:
     return in_the_way(host.get_fact(Holders), units) if units else []
 
 
+def _strangers(holders: Sequence[Holder]) -> list[Holder]:
+    """Those that are neither a server nor a worker of one."""
+    servers = {h.pid for h in holders if h.serves}
+    return [h for h in holders if not h.serves and h.parent not in servers]
+
+
 def _end(host: Any, units: Sequence[Unit], foreign: list[Holder]) -> None:
-    """TERM to each server's first process, which ends its workers; KILL to what is left."""
+    """TERM to each server's first process, which ends its workers; KILL to what is left of them."""
     pids = {h.pid for h in foreign}
     for holder in foreign:
         host.log(f"stopping {holder}", log_func=logger.warning)
-        if holder.unit:
+        if holder.unit and _is_what_it_runs(host, holder):
             _run(host, "systemctl", "stop", "--no-block", "--", holder.unit)
         elif holder.parent not in pids:
             _run(host, "kill", "-TERM", str(holder.pid))
-    if left := _wait(host, units, TERM_S):
+    if left := [h for h in _wait(host, units, TERM_S) if h.pid in pids]:
         for holder in left:
             _run(host, "kill", "-KILL", str(holder.pid))
         _wait(host, units, KILL_S)
+
+
+def _is_what_it_runs(host: Any, holder: Holder) -> bool:
+    """Whether the service exists for this process. What was started by hand where there is no
+    logind, or by cron, is in ssh.service or cron.service: stopping that would end something else.
+    """
+    main = _run(host, "systemctl", "show", "-p", "MainPID", "--value", "--", holder.unit or "")
+    return main.strip() in (str(holder.pid), str(holder.parent))
 
 
 def _wait(host: Any, units: Sequence[Unit], seconds: float) -> list[Holder]:
@@ -66,9 +80,10 @@ def _wait(host: Any, units: Sequence[Unit], seconds: float) -> list[Holder]:
     return left
 
 
-def _run(host: Any, *words: str) -> None:
+def _run(host: Any, *words: str) -> str:
     # It may have ended by itself in between; whether it is gone is looked at, not assumed.
-    host.run_shell_command(StringCommand(*map(QuoteString, words)))
+    _, output = host.run_shell_command(StringCommand(*map(QuoteString, words)))
+    return str(output.stdout)
 
 
 def _sentence(units: Sequence[Unit], holders: list[Holder], advice: str) -> str:

@@ -18,6 +18,7 @@ class FakeHost:
         self.done: list[str] = []
         self.said: list[str] = []
         self.noops: list[str] = []
+        self.stdout = ""
 
     def get_fact(self, fact: Any, *args: Any, **kwargs: Any) -> Any:
         if fact not in self.facts:
@@ -31,7 +32,7 @@ class FakeHost:
 
     def run_shell_command(self, command: StringCommand, **_: Any) -> tuple[bool, Any]:
         self.done.append(command.get_raw_value())
-        return True, SimpleNamespace(stderr="")
+        return True, SimpleNamespace(stderr="", stdout=self.stdout)
 
     def log(self, text: str, **_: Any) -> None:
         self.said.append(text)

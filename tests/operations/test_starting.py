@@ -143,12 +143,30 @@ def test_what_ignores_term_is_killed() -> None:
 
 
 def test_a_gpu_holder_that_is_no_server_is_never_ended() -> None:
-    training = replace(NOHUP, ports=frozenset(), words=("python", "train.py"))
     gpu = {"placement": {"layout": "tensor-parallel", "gpus": (0,)}}
-    host = FakeHost({Holders: [[training]]})
-    assert not bring_up(None, host, plan(stop_foreign=True, **gpu))
-    assert host.done == []
-    assert "end it yourself: it is no server" in host.said[0]
+    for ports in ((), (29500,), (30000,)):  # torchrun's, and even ours
+        training = replace(NOHUP, ports=frozenset(ports), words=("python", "train.py"))
+        host = FakeHost({Holders: [[training]]})
+        assert not bring_up(None, host, plan(stop_foreign=True, **gpu))
+        assert host.done == []
+        assert "end it yourself: it is no server" in host.said[0]
+
+
+@pytest.mark.parametrize(
+    ("unit", "main", "done"),
+    [
+        ("old-sglang.service", "77", "systemctl stop --no-block -- old-sglang.service"),
+        ("ssh.service", "12", "kill -TERM 77"),
+    ],
+)
+def test_a_service_is_stopped_only_where_it_is_the_servers_own(
+    unit: str, main: str, done: str
+) -> None:
+    holders = [[replace(NOHUP, unit=unit)]] * 2 + [[]]
+    host = FakeHost({Holders: holders, Startup: [DOWN, READY], Tokens: answered})
+    host.stdout = main
+    assert bring_up(None, host, plan(stop_foreign=True))
+    assert host.done[1] == done
 
 
 def test_another_units_port_and_gpu_are_not_in_the_way() -> None:
