@@ -3,20 +3,23 @@
 import hashlib
 from collections.abc import Generator
 from importlib.resources import files
-from io import StringIO
+from pathlib import PurePosixPath
 
 from pyinfra import host
-from pyinfra.api import FileUploadCommand, QuoteString, StringCommand, operation
+from pyinfra.api import QuoteString, StringCommand, operation
 from pyinfra.api.command import PyinfraCommand
 
 from stoker.facts.cuda_homes import PROFILE, CudaHome, CudaHomes
+from stoker.operations.atomic import written
 from stoker.operations.refusal import refused
 from stoker.operations.venv import wanted
 from stoker.refused import Refused
 from stoker.serving import layout
 from stoker.serving.lock import Lock, Release
+from stoker.serving.rendering import File
 
 _LINK = """
+set -eu
 cd "$1"
 shift
 while [ $# -gt 0 ]; do
@@ -51,8 +54,7 @@ def linked(releases: list[Release]) -> Generator[PyinfraCommand, None, None]:
         yield from _made_whole(home, found.homes.get(home, CudaHome({"lib64", "stub"})))
     profile = _profile(locks)
     if found.profile_sha256 != hashlib.sha256(profile.encode()).hexdigest():
-        yield FileUploadCommand(StringIO(profile), PROFILE)
-        yield StringCommand("chmod", "0644", PROFILE)
+        yield from written(File(PurePosixPath(PROFILE), profile))
 
 
 @operation()

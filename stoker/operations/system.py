@@ -10,13 +10,13 @@ from stoker.facts.system import System
 from stoker.operations.refusal import refused
 
 # A run that was killed may have left dpkg in the middle of something, and unattended upgrades hold
-# its lock for minutes. `apt-get update` knows no waiting for its own lock, so it is tried again.
+# its lock for minutes. Neither `dpkg --configure` nor `apt-get update` knows waiting for a lock, so
+# they are tried again.
 _INSTALL = """
 set -eu
 export DEBIAN_FRONTEND=noninteractive
-dpkg --configure -a
 tries=30
-until apt-get -qq -o Acquire::Retries=3 update; do
+until dpkg --configure -a && apt-get -qq -o Acquire::Retries=3 update; do
     tries=$((tries - 1))
     [ "$tries" -gt 0 ] || exit 1
     sleep 10
@@ -70,11 +70,12 @@ def user(account: str, home: str, groups: list[str]) -> Generator[PyinfraCommand
 
 _ADD_USER = """
 set -eu
-name=$1 home=$2
+name=$1 home=$2 groups=
 shift 2
-useradd --system --user-group --shell /usr/sbin/nologin --home-dir "$home" --create-home "$name"
 for group in "$@"; do
-    getent group "$group" >/dev/null && usermod --append --groups "$group" "$name"
+    if getent group "$group" >/dev/null; then groups=${groups:+$groups,}$group; fi
 done
-exit 0
+# In one step: a user who is there is taken to be in the groups too.
+exec useradd --system --user-group --shell /usr/sbin/nologin --home-dir "$home" --create-home \
+${groups:+--groups "$groups"} "$name"
 """

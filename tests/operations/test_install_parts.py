@@ -95,14 +95,16 @@ WHOLE = CudaState(
 def test_the_cuda_tree_gets_what_the_wheels_leave_out() -> None:
     home = CudaHome({"lib64", "stub"}, {"libcudart.so": "libcudart.so.13"})
     state = CudaState(BOOKWORM, {HOME: home})
-    lib64, links, stub, profile, mode = run(
+    lib64, links, stub, _, empty, profile, named = run(
         cuda.linked, Given({CudaHomes: state}), releases=[locks.release()]
     )
     assert lib64 == f"ln -sfn lib {HOME}/lib64"
     assert str(links).endswith(f"' sh {HOME}/lib libcudart.so libcudart.so.13")
     assert "-Wl,-soname,libcuda.so.1" in str(stub)
-    assert profile == ("put", PROFILE, "/etc/profile.d/stoker-cuda.sh")
-    assert mode == "chmod 0644 /etc/profile.d/stoker-cuda.sh"
+    new = "/etc/profile.d/stoker-cuda.sh.stoker-new"
+    assert empty == f"install -m 0644 -- /dev/null {new}"
+    assert profile == ("put", PROFILE, new)
+    assert named == f"mv -f -- {new} /etc/profile.d/stoker-cuda.sh"
 
 
 def test_a_whole_cuda_tree_is_left_alone() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.operations import fetched, uv
+from stoker.operations import fetched, system, uv
 from stoker.operations import wheels as wheels_operation
 from stoker.refused import Refused
 from stoker.serving.tools import Tool
@@ -39,6 +39,17 @@ def test_a_uv_with_the_right_hash_can_be_run(tmp_path: Path) -> None:
     digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert place(tmp_path / "uv", digest) == 0
     assert stat.S_IMODE((tmp_path / "uv").stat().st_mode) == 0o755
+
+
+def test_the_service_user_is_made_in_one_step_in_the_groups_that_there_are(tmp_path: Path) -> None:
+    executable(tmp_path / "getent", '[ "$2" = video ] || [ "$2" = render ]')
+    executable(tmp_path / "useradd", f'echo "$@" >> {tmp_path}/words')
+    for groups in (["video", "kvm", "render"], ["kvm"]):
+        words = ["sh", "-c", system._ADD_USER, "sh", "sglang", "/home", *groups]
+        subprocess.run(words, env={"PATH": f"{tmp_path}:/bin"}, check=True)
+    both, none = (tmp_path / "words").read_text().splitlines()
+    assert both.endswith("--create-home --groups video,render sglang")
+    assert none.endswith("--create-home sglang")
 
 
 @pytest.fixture
