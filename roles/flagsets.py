@@ -4,9 +4,10 @@ from pathlib import Path
 
 from pyinfra import inventory
 from pyinfra.api import DeployError, deploy
+from pyinfra.api.host import Host
 
 from stoker.refused import Refused
-from stoker.serving import selection
+from stoker.serving import hostdata
 
 # Of the working directory, as pyinfra's own files are: a site is a directory of its own.
 SITE = Path()
@@ -14,11 +15,16 @@ SITE = Path()
 
 @deploy("Flag sets")
 def flagsets() -> None:
-    """Every flag set that any host names is sound and has a lock, or the run ends here."""
-    named = dict.fromkeys(
-        name for machine in inventory for name in machine.data.get("flagsets") or []
-    )
+    """Every host's data and every flag set it names are sound, or the run ends here."""
     try:
-        selection.releases(SITE, named)
+        hostdata.check(SITE, {machine.name: _data(machine) for machine in inventory})
     except Refused as error:
         raise DeployError(str(error)) from error
+
+
+def _data(machine: Host) -> dict[str, object]:
+    """Ours of its data. Who serves must name its flag sets, `[]` for none: a misspelt key would
+    otherwise take all its servers away."""
+    data = {key: machine.data.get(key) for key in hostdata.KEYS}
+    needed = {"flagsets"} if "inference" in machine.groups else set()
+    return {key: value for key, value in data.items() if value is not None or key in needed}

@@ -26,7 +26,7 @@ def service() -> None:
 
 
 def _deployment() -> Deployment:
-    flagsets = loading.load(FLAGSETS, host.data.get("flagsets", []))
+    flagsets = loading.load(FLAGSETS, host.data.flagsets)
     releases = [lock.load(LOCKS, flagset.sglang) for flagset in flagsets]
     return Deployment(
         flagsets=tuple(zip(flagsets, releases, strict=True)),

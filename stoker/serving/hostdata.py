@@ -1,0 +1,94 @@
+"""What the inventory says of each host, looked at first: every problem of every host at once."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from stoker.refused import Refused
+from stoker.serving import loading, selection
+from stoker.serving.flagset import OWNED_ENV, FlagSet
+from stoker.serving.placement import units_of
+from stoker.serving.rendering import files_of
+
+
+def _secret_name(name: str) -> str:
+    if name in OWNED_ENV:
+        raise ValueError(f"is not set here; it comes from {OWNED_ENV[name]}")
+    return name
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class WheelIndex(_Strict):
+    """Where a node's wheels come from."""
+
+    url: str | None = None
+    ca_file: str | None = None
+    """Path on the node."""
+
+
+# An empty secret would be no secret: the server would answer everybody.
+_Secrets = dict[Annotated[str, AfterValidator(_secret_name)], Annotated[str, Field(min_length=1)]]
+
+
+class HostData(_Strict):
+    """The keys of a host's data that are ours."""
+
+    flagsets: list[str] = Field(default_factory=list)
+    """Names of files in group_data/flagsets; what no flag set wants is removed from the host."""
+    service_user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")] = "sglang"
+    secrets: dict[str, _Secrets] = Field(default_factory=dict, repr=False)
+    """Unit, or `*` for all -> secret's name -> secret."""
+    stop_foreign: bool = False
+    wheel_index: WheelIndex | None = None
+
+
+KEYS = tuple(HostData.model_fields)
+
+
+def check(site: Path, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises `Refused` with every problem: of the hosts' data, else of their flag sets, else of
+    what these make on one host. `site` is the directory that holds `locks/` and `group_data/`."""
+    sound: dict[str, HostData] = {}
+    problems: list[str] = []
+    for name, data in hosts.items():
+        try:
+            sound[name] = HostData.model_validate(dict(data))
+        except ValidationError as error:
+            problems += [f"{name}: {_sentence(one)}" for one in error.errors()]
+    _refuse(problems)
+    selection.releases(site, dict.fromkeys(f for data in sound.values() for f in data.flagsets))
+    _refuse([f"{name}: {p}" for name, data in sound.items() for p in _misplaced(site, data)])
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        raise Refused("\n".join(["cannot use the inventory; correct this host data:", *problems]))
+
+
+def _sentence(error: Any) -> str:
+    # Never the value itself: it may be a secret.
+    place = ".".join(str(part) for part in error["loc"] if part != "[key]")
+    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _misplaced(site: Path, data: HostData) -> Iterator[str]:
+    """What the units of these flag sets cannot be on one host, whichever Python it has."""
+    flagsets = loading.load(site / "group_data" / "flagsets", data.flagsets)
+    units = [unit for flagset in flagsets for unit in _units(flagset, data)]
+    try:
+        files_of(units)
+    except Refused as error:
+        yield str(error)
+    names = {name for unit in units for name in (unit.name, unit.name.removesuffix(".service"))}
+    for key in sorted(data.secrets.keys() - names - {"*"}):
+        yield f"secrets.{key}: there is no such unit; there are: {', '.join(sorted(names)) or '-'}"
+
+
+def _units(flagset: FlagSet, data: HostData) -> tuple[Any, ...]:
+    somewhere = PurePosixPath("/opt")
+    return units_of(flagset, somewhere, somewhere, data.service_user, data.secrets)
