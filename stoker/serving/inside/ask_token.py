@@ -9,6 +9,7 @@ import concurrent.futures
 import json
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,28 @@ def api_key(pid: int) -> str | None:
         if entry.startswith(b"STOKER_API_KEY="):
             return entry.split(b"=", 1)[1].decode()
     return None
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether this very process listens there: else somebody else would answer for it."""
+    rows = [line.split() for name in ("tcp", "tcp6") for line in _lines(Path("/proc/net") / name)]
+    wanted = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and _port(row[1]) == port}
+    return any(_target(link) in wanted for link in Path(f"/proc/{int(pid)}/fd").iterdir())
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except FileNotFoundError:  # closed in between
+        return ""
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()[1:] if path.exists() else []
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2], 16)
 
 
 def fetch(
@@ -61,6 +84,9 @@ def ask(server: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"unit": server["unit"], "tokens": 0, "text": "", "error": None}
     try:
         key = api_key(server["pid"])
+        if not listens(server["pid"], urllib.parse.urlsplit(url).port or 80):
+            answer["error"] = "it does not listen on its port"
+            return answer
         fetch(url + "/health", key)
         names = [m["id"] for m in json.loads(fetch(url + "/v1/models", key))["data"]]
         if model not in names:
