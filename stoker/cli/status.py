@@ -26,7 +26,7 @@ class Row:
     unit: str = ""
     state: str = ""
     """serving, outdated (serves, but not what is on disk), loading, restarting, failed, stopped,
-    missing (flag sets and no unit), unreachable."""
+    missing (a flag set without a unit), unreachable."""
     flagset: str = ""
     sglang: str = ""
     url: str = ""
@@ -68,9 +68,10 @@ def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     servers: dict[str, Server] = host.get_fact(Servers)
     questions = tuple(_questions(servers, ask))
     answers = host.get_fact(Tokens, questions=questions) if questions else {}
-    if not servers and host.data.get("flagsets"):
-        return [Row(host.name, state="missing", flagset=", ".join(host.data.flagsets))]
-    return [_row(host.name, servers[unit], answers.get(unit), ask) for unit in sorted(servers)]
+    rows = [_row(host.name, servers[unit], answers.get(unit), ask) for unit in sorted(servers)]
+    there = {server.flagset for server in servers.values()}
+    lacking = [name for name in host.data.get("flagsets") or [] if name not in there]
+    return rows + [Row(host.name, state="missing", flagset=name) for name in lacking]
 
 
 def _questions(servers: dict[str, Server], ask: str | None) -> Iterator[Question]:

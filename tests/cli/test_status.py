@@ -48,6 +48,13 @@ def test_a_row_tells_where_it_serves_and_what_it_said() -> None:
 
 
 def test_flag_sets_without_a_unit_are_missing_and_a_node_has_no_rows() -> None:
+    unit = units()[0]
+    facts = {Servers: {unit.name: server(unit)}, Tokens: {unit.name: TOKEN}}
+    rows = rows_of(Host(facts, ["tiny", "second"]))
+    assert [(row.state, row.flagset) for row in rows] == [
+        ("serving", "tiny"),
+        ("missing", "second"),
+    ]
     (row,) = rows_of(Host({}, ["tiny"]))
     assert (row.state, row.flagset) == ("missing", "tiny")
     assert rows_of(Host({}, [])) == []
