@@ -46,9 +46,9 @@ def _download(tool: Tool, folder: Path) -> Path:
     words += ["--requirement", str(wanted), "--dest", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
+        said = done.stderr.strip().rpartition("\n")[2] or "nothing"
         raise Refused(
-            f"cannot fetch {tool.name} {tool.version}: pip on this machine ends with "
-            f"{done.returncode}: {done.stderr.strip().splitlines()[-1:]}; "
+            f"cannot fetch {tool.name} {tool.version}: pip on this machine says {said}; "
             f"put {tool.file} where pip finds it (PIP_FIND_LINKS), or give pip an index"
         )
     return folder / tool.file

@@ -35,7 +35,7 @@ OWNED_ENV = {
     "STOKER_API_KEY": "the host's secrets (API_KEY)",
     "STOKER_ADMIN_API_KEY": "the host's secrets (ADMIN_API_KEY)",
 }
-_SECRET = re.compile(r"(^|_)(API_?KEY|TOKEN|SECRET|PASSWORD)$")
+_SECRET = re.compile(r"(^|_)((API|ACCESS|SECRET|PRIVATE)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD)$")
 
 
 def _absolute(value: str) -> str:
@@ -49,6 +49,8 @@ def _flag_name(name: str) -> str:
         raise ValueError(f"is not set here; say it in {OWNED_FLAGS[name]}")
     if name in ABBREVIATED:
         raise ValueError(f"is an abbreviation; write {ABBREVIATED[name]}")
+    if name.endswith(("-password", "-secret", "-key")):
+        raise ValueError("is a secret, and every `ps` shows flags; leave it out")
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise ValueError("is no long option's name; write it without dashes in front, `tp-size`")
     return name

@@ -51,8 +51,9 @@ def test_every_problem_is_told_at_once_with_file_and_key(tmp_path: Path) -> None
         modell: {}
         placement: {layout: one-per-gpu, gpus: [0, 0]}
         port: "30000"
-        flags: {tp: 8, port: 1, max_running_requests: 4, disable-radix-cache: false, x: []}
-        env: {CUDA_VISIBLE_DEVICES: "0", HF_TOKEN: abc, A: true}
+        flags: {tp: 8, port: 1, max_running_requests: 4, disable-radix-cache: false, x: [],
+                ssl-keyfile-password: abc}
+        env: {CUDA_VISIBLE_DEVICES: "0", HF_TOKEN: abc, AWS_SECRET_ACCESS_KEY: abc, A: true}
         status: {state: verified, by: us, machine: here, note: none}
         """,
     )
@@ -71,6 +72,8 @@ def test_every_problem_is_told_at_once_with_file_and_key(tmp_path: Path) -> None
         "flags.x: a list holds one or more plain values",
         "env.CUDA_VISIBLE_DEVICES: is not set here; it comes from placement.gpus",
         "env.HF_TOKEN: is a secret; say it in the host's secrets",
+        "env.AWS_SECRET_ACCESS_KEY: is a secret; say it in the host's secrets",
+        "flags.ssl-keyfile-password: is a secret, and every `ps` shows flags; leave it out",
         "env.A: is not text; quote it",
         "status.state: Input should be 'reported' or 'measured'",
     ):
