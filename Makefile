@@ -12,7 +12,9 @@ help: ## list the targets
 $(VENV)/.complete: requirements.lock pyproject.toml
 	@./bootstrap $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	@echo "  installing Stoker's Python packages"
+	@$(BIN)/pip install --progress-bar off --require-hashes -r requirements.lock | \
+	  sed -un 's/^Collecting \(\S*\).*/  \1/p; s/^Installing collected.*/  unpacking them/p'
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stoker.refused import Refused
-from stoker.sandbox import authorities, commands, places, sources
+from stoker.sandbox import authorities, commands, places, progress, sources
 from stoker.sandbox.files import remove_tree, write_atomically
 
 SUITES = {"debian-12": "bookworm", "debian-13": "trixie"}
@@ -75,10 +75,10 @@ def template(name: str) -> Path:
     kept = places.TEMPLATES / f"{name}-{recipe.digest}.tar.zst"
     with alone("template"):
         if not kept.exists():
-            _say(f"building the {name} template (once, about a minute)")
             for old in places.TEMPLATES.glob(f"{name}-????????????.tar.zst"):
                 old.unlink()
-            _build(recipe, kept, ["--variant=minbase"])
+            with progress.shown(f"building the {name} template (once, about a minute)"):
+                _build(recipe, kept, ["--variant=minbase"])
         _published(kept, places.TEMPLATES / f"{name}-standard.tar.zst")
     return kept
 
@@ -89,8 +89,8 @@ def node_root() -> Path:
     kept = places.CACHE / f"node-{recipe.digest}"
     with alone("node"):
         if not kept.exists():
-            _say("building the node image (once, about two minutes)")
-            _build(recipe, kept, ["--variant=minbase", "--format=directory"])
+            with progress.shown("building the node image (once, about two minutes)"):
+                _build(recipe, kept, ["--variant=minbase", "--format=directory"])
             _pruned(kept)
     return kept
 
@@ -145,7 +145,3 @@ def alone(what: str) -> Iterator[None]:
     with (places.CACHE / f".{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _say(what: str) -> None:
-    print(f"  {what}", flush=True)

@@ -19,6 +19,7 @@ from stoker.sandbox import (
     network,
     node_files,
     places,
+    progress,
     sources,
 )
 from stoker.sandbox import state as states
@@ -126,9 +127,9 @@ def _node_up(state: State, home: Node, root: Path) -> str:
     if lxc_node.running(state, home):
         lxc_node.refresh(state, home, root)
         return lxc_node.host_key(state, home)
-    _say(f"starting node {home.name} at {home.address}")
-    public = lxc_node.prepare(state, home, root)
-    lxc_node.start(state, home)
+    with progress.shown(f"starting node {home.name} at {home.address}"):
+        public = lxc_node.prepare(state, home, root)
+        lxc_node.start(state, home)
     return public
 
 
@@ -150,9 +151,9 @@ def _guest_up(state: State, home: Node, container: Container, status: str | None
     if not finished.exists():
         if status is not None:
             guest.destroyed(state, home, container)
-        _say(f"creating container {container.vmid} on {home.name}")
-        guest.created(state, home, container)
-        contents.placed(state, container)
+        with progress.shown(f"creating container {container.vmid} on {home.name}"):
+            guest.created(state, home, container)
+            contents.placed(state, container)
         finished.touch()
     if status != "running":
         guest.started(state, home, container)
@@ -176,7 +177,3 @@ def _alone(lock_name: str) -> Iterator[None]:
     with (places.ROOT / lock_name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _say(what: str) -> None:
-    print(f"  {what}", flush=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stoker.refused import Refused
-from stoker.sandbox import commands, places
+from stoker.sandbox import commands, places, progress
 
 # For the demo with SGLang in a container; a further instance shares images and wheels.
 FIRST_GIB = 25
@@ -90,7 +90,7 @@ def refuse_unfit(machine: Machine, needs_gib: int) -> None:
 def install(machine: Machine) -> None:
     """Bring the missing Debian packages, without starting LXC's own bridge for long."""
     if machine.missing_packages:
-        print(f"  installing {' '.join(machine.missing_packages)}", flush=True)
         words = ["apt-get", "install", "-y", "-q", "--no-install-recommends"]
-        commands.run(["apt-get", "update", "-q"])
-        commands.run([*words, *machine.missing_packages])
+        with progress.shown(f"installing {' '.join(machine.missing_packages)}"):
+            commands.run(["apt-get", "update", "-q"])
+            commands.run([*words, *machine.missing_packages])
