@@ -1,0 +1,45 @@
+"""What the bench asks of the node itself: how often pct was started, and what a start costs."""
+
+import shlex
+from pathlib import Path
+
+from stoker.sandbox.state import Node, State
+
+from stoker.refused import Refused
+
+from .process import finished
+
+# The stand-in appends one line a start.
+STARTS = "/run/stoker-sandbox/pct.log"
+_COST = """
+import resource, subprocess
+for _ in range(3):
+    subprocess.run(["pct", "list"], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print((used.ru_utime + used.ru_stime) / 3)
+"""
+
+
+def on_node(state: State, node: Node, *words: str) -> str:
+    """Standard output of a command on the node, over OpenSSH."""
+    options = [f"UserKnownHostsFile={state.known_hosts}", "StrictHostKeyChecking=yes"]
+    flags = [flag for option in (*options, "BatchMode=yes") for flag in ("-o", option)]
+    login = ["-i", str(state.ssh_key), "-p", str(node.ssh_port), f"root@{node.address}"]
+    return finished(["ssh", *flags, *login, shlex.join(words)], Path("/"), {}).stdout
+
+
+def pct_starts(state: State) -> int:
+    """How many times pct was started on all nodes since they came up."""
+    counted = f"cat {STARTS} 2>/dev/null | wc -l"
+    return sum(int(on_node(state, node, "sh", "-c", counted)) for node in state.nodes)
+
+
+def pct_cost_s(state: State) -> float:
+    """CPU-seconds of one start; `Refused` where it is far from a real pct's 0.55 to 0.65."""
+    cost = float(on_node(state, state.nodes[0], "python3", "-c", _COST))
+    if not 0.4 <= cost <= 1.0:
+        raise Refused(
+            f"cannot measure against pct: one start costs {cost:.2f} CPU-seconds on node "
+            f"{state.nodes[0].name}, a real one 0.6; turn the stand-in's start-up cost on"
+        )
+    return cost
