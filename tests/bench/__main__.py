@@ -10,11 +10,10 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import machine, node, plan, report, rows, sandbox, with_ansible
+from . import aims, machine, node, plan, report, rows, sandbox, with_ansible
 from .session import Session
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
-REPEATS = 300
 
 
 def _arguments() -> argparse.Namespace:
@@ -33,30 +32,6 @@ def _cache() -> Path:
     return above / "stoker" / "bench"
 
 
-def _aims(session: Session, table: list[rows.Row]) -> list[rows.Aim]:
-    """The aims, with the latency and the forty facts measured on the way."""
-    containers = session.containers
-    session.say("the latency of one command")
-    taken = sorted(session.stoker.latency_ms(containers[0], REPEATS))
-    session.say("connect and forty facts")
-    facts = {
-        count: sorted(
-            session.stoker.run(containers[:count], "forty_facts.py").connected_s or 0.0
-            for _ in range(3)
-        )[1]
-        for count in (1, 8)
-    }
-    starts = max(row.measured.pct_starts for row in table if row.measured.tool == rows.STOKER)
-    return [
-        rows.at_least("Ansible as shipped, 1 container", 100, table, with_ansible.SHIPPED.name, 1),
-        rows.at_least("Ansible patched, 8 containers", 80, table, with_ansible.PATCHED.name, 8),
-        rows.under("one command, median of 300", 3, taken[len(taken) // 2], "ms"),
-        rows.under("connect and 40 facts, 1 container", 1.5, facts[1], "s"),
-        rows.under("connect and 40 facts, 8 containers", 4, facts[8], "s"),
-        rows.under("pct starts of Stoker", 1, starts, ""),
-    ]
-
-
 def _run(arguments: argparse.Namespace, work: Path) -> None:
     others: plan.Others = plan.FULL if arguments.full else plan.SHORT
     if arguments.quick:
@@ -64,16 +39,18 @@ def _run(arguments: argparse.Namespace, work: Path) -> None:
     ansible = with_ansible.installed(_cache())
     with sandbox.up(arguments.name, plan.CONTAINERS, arguments.keep) as state:
         session = Session(state, work, ansible)
+        node.count_pct_starts(state)
         session.say(f"one start of pct costs {node.pct_cost_s(state):.2f} CPU-seconds")
         session.prepare()
+        firsts = session.first_runs() if arguments.full else []
         for cell in plan.cells(others):
             session.measure(cell)
         session.check(session.containers)
         table = rows.compared(rows.medians(session.measured))
-        aims = _aims(session, table)
-    report.printed(table, aims, Console())
+        found = [*aims.of(session, table), *firsts]
+    report.printed(table, found, Console())
     if arguments.write:
-        PAGE.write_text(report.markdown(table, aims, machine.told()))
+        PAGE.write_text(report.markdown(table, found, machine.told()))
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The sandbox's containers in the words of each tool."""
 
+from pathlib import Path
 from typing import Any
 
 from stoker.sandbox.state import Container, State
@@ -42,15 +43,19 @@ def for_ansible(state: State, plugin: str, containers: list[Container]) -> dict[
     return {"all": {"hosts": hosts, "vars": shared}}
 
 
-def for_testinfra(state: State, containers: list[Container]) -> str:
-    """The `--hosts` of pytest: one `pct://` specification a container."""
-    asked = f"ssh_identity_file={state.ssh_key}&ssh_known_hosts_file={state.known_hosts}"
+def for_testinfra(state: State, ssh_config: Path, containers: list[Container]) -> str:
+    """The `--hosts` of pytest: one `pct://` specification a container; writes `ssh_config`."""
+    settings = {"User": "root", "IdentityFile": state.ssh_key, "IdentitiesOnly": "yes"}
+    settings |= {"UserKnownHostsFile": state.known_hosts, "StrictHostKeyChecking": "yes"}
+    lines = [f"    {key} {value}" for key, value in settings.items()]
+    ssh_config.write_text("\n".join(["Host *", *lines, ""]))
     return ",".join(
-        f"pct://{container.vmid}@{address(state, container)}:22?{asked}" for container in containers
+        f"pct://{container.vmid}@{address(state, container)}?ssh_config={ssh_config}"
+        for container in containers
     )
 
 
 def address(state: State, container: Container) -> str:
     """The address of the node that has the container."""
-    addresses = {node.name: node.address for node in state.nodes}
-    return addresses[container.node]
+    (found,) = (node for node in state.nodes if node.name == container.node)
+    return found.address

@@ -64,20 +64,25 @@ def order(taken: list[Measured], run: Measured) -> tuple[int, int]:
     return [other.tool for other in taken].index(run.tool), run.containers
 
 
-def at_least(what: str, wanted: float, rows: list[Row], tool: str, containers: int) -> Aim:
-    """Whether a tool took that many times Stoker's seconds."""
-    found = [
+def at_least(what: str, wanted: float, rows: list[Row], containers: int) -> Aim:
+    """Whether the tool that `what` begins with took that many times Stoker's seconds."""
+    ratios = [
         row.ratio
         for row in rows
-        if (row.measured.tool, row.measured.containers) == (tool, containers)
+        if what.startswith(row.measured.tool) and row.measured.containers == containers
     ]
-    if not found or found[0] is None:
+    if not ratios or ratios[0] is None:
         return Aim(what, f">= {wanted:g}x", "not measured", None)
-    return Aim(what, f">= {wanted:g}x", f"{found[0]:.0f}x", found[0] >= wanted)
+    return Aim(what, f">= {wanted:g}x", f"{ratios[0]:.0f}x", ratios[0] >= wanted)
 
 
-def under(what: str, wanted: float, found: float | None, unit: str) -> Aim:
+def under(what: str, wanted: float, found: float, unit: str) -> Aim:
     """Whether a figure stays below its limit."""
-    if found is None:
-        return Aim(what, f"< {wanted:g} {unit}", "not measured", None)
-    return Aim(what, f"< {wanted:g} {unit}", f"{found:.2f} {unit}", found < wanted)
+    return Aim(
+        what, f"< {wanted:g} {unit}".rstrip(), f"{found:.3g} {unit}".rstrip(), found < wanted
+    )
+
+
+def told(what: str, found: float, unit: str) -> Aim:
+    """A figure to compare with, of which nothing was promised."""
+    return Aim(what, "", f"{found:.3g} {unit}", None)

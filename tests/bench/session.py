@@ -11,7 +11,7 @@ from stoker.refused import Refused
 
 from . import hosts, node, plan, with_ansible, with_pyinfra
 from .process import finished
-from .rows import Measured
+from .rows import Aim, Measured, told
 from .tools import ROLE, Tool
 
 
@@ -60,18 +60,21 @@ class Session:
     def check(self, containers: list[Container]) -> None:
         """The same testinfra tests on every container; `Refused` with their words if one fails."""
         self.say(f"the end state of {len(containers)} containers")
-        specifications = hosts.for_testinfra(self.state, containers)
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        finished([*words, f"--hosts={specifications}", ROLE / "check_state.py"], ROLE, {})
+        asked = hosts.for_testinfra(self.state, self.work / "ssh_config", containers)
+        words = [sys.executable, "-P", "-m", "pytest", "-qx", "-p", "no:cacheprovider"]
+        words += ["-p", "stoker.testinfra", f"--hosts={asked}"]
+        finished([*words, ROLE / "check_state.py"], ROLE, {})
 
-    def first_run(self, tool: Tool) -> float:
-        """Seconds of a tool that applies the role to the first container, made bare before."""
+    def first_runs(self) -> list[Aim]:
+        """Seconds of each tool that applies the role to the first container, made bare before."""
         first = self.containers[:1]
-        self.stoker.run(first, "undo.py")
-        self.say(f"{tool.name} on one bare container")
-        done = tool.run(first)
-        self.check(first)
-        return done.seconds
+        taken = []
+        for tool in self.tools.values():
+            self.stoker.run(first, "undo.py")
+            self.say(f"{tool.name} on one bare container")
+            taken.append(told(f"first run, {tool.name}", tool.run(first).seconds, "s"))
+            self.check(first)
+        return taken
 
     def measure(self, cell: plan.Cell) -> None:
         """Run a tool where nothing is to be changed; `Refused` if it changes something."""
