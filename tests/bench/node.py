@@ -3,8 +3,9 @@
 import shlex
 from pathlib import Path
 
-from stoker.refused import Refused
 from stoker.sandbox.state import Node, State
+
+from stoker.refused import Refused
 
 from .process import finished
 

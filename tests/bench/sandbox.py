@@ -1,6 +1,5 @@
 """The bench's own sandbox instance, up for one run."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
