@@ -3,9 +3,8 @@
 import shlex
 from pathlib import Path
 
-from stoker.sandbox.state import Node, State
-
 from stoker.refused import Refused
+from stoker.sandbox.state import Node, State
 
 from .process import finished
 

@@ -5,9 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stoker.sandbox.state import State
-
 from stoker.sandbox import state as instances
+from stoker.sandbox.state import State
 
 
 def _sandbox(*words: str) -> None:

@@ -5,9 +5,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stoker.sandbox.state import Container, State
-
 from stoker.refused import Refused
+from stoker.sandbox.state import Container, State
 
 from . import hosts, node, plan, with_ansible, with_pyinfra
 from .process import finished

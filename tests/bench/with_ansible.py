@@ -11,9 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from stoker.sandbox.state import Container, State
-
 from stoker.refused import Refused
+from stoker.sandbox.state import Container, State
 
 from . import hosts
 from .process import finished

@@ -4,9 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from stoker.sandbox.state import Container, State
-
 from stoker.refused import Refused
+from stoker.sandbox.state import Container, State
 
 from . import hosts
 from .process import finished
