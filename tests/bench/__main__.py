@@ -50,6 +50,7 @@ def _run(arguments: argparse.Namespace, work: Path) -> None:
         found = [*aims.of(session, table), *firsts]
     report.printed(table, found, Console())
     if arguments.write:
+        PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(report.markdown(table, found, machine.told()))
 
 

@@ -10,7 +10,7 @@ from .process import finished
 
 # In front of the stand-in: one line a start, whoever starts it.
 _COUNTER = """#!/bin/sh
-echo "$*" >>/run/stoker-bench-starts
+echo "$1" >>/run/stoker-bench-starts
 exec /usr/lib/stoker-bench/pct "$@"
 """
 _INSTALL = """

@@ -26,11 +26,13 @@ FULL: Others = dict.fromkeys((1, 4, 8), (SHIPPED, PATCHED, PCT_EXEC))
 def cells(others: Others) -> list[Cell]:
     """Stoker before, between and after the others on as many containers.
 
-    Such machines drift by half in an hour: only neighbours can be compared.
+    Such machines drift by half in an hour: only neighbours can be compared. Its runs are a hundred
+    times shorter than the others', so it takes several of them to see as much of the machine.
     """
     ordered = []
     for count, tools in others.items():
-        ordered.append(Cell(STOKER, count))
+        own = [Cell(STOKER, count)] * (3 if count == 1 else 2)
+        ordered += own
         for tool in tools:
-            ordered += [Cell(tool, count), Cell(STOKER, count)]
+            ordered += [Cell(tool, count), *own]
     return ordered

@@ -46,8 +46,9 @@ def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
 
 
 def test_ours_runs_before_between_and_after_the_others() -> None:
-    tools = [cell.tool for cell in plan.cells({1: (plan.SHIPPED, plan.PCT_EXEC)})]
-    assert tools == [plan.STOKER, plan.SHIPPED, plan.STOKER, plan.PCT_EXEC, plan.STOKER]
+    tools = [cell.tool for cell in plan.cells({8: (plan.SHIPPED, plan.PCT_EXEC)})]
+    own = [plan.STOKER, plan.STOKER]
+    assert tools == [*own, plan.SHIPPED, *own, plan.PCT_EXEC, *own]
 
 
 def test_the_page_holds_a_line_for_every_row_and_aim() -> None:
