@@ -1,0 +1,18 @@
+"""Where and with what the figures were taken."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from .with_ansible import PINS
+
+
+def told() -> str:
+    """One sentence with the date, the machine and the versions."""
+    pins = ", ".join(PINS.read_text().split())
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} on a machine with {os.cpu_count()} cores "
+        f"that is controller, node and containers at once; Linux {platform.release()}, Python "
+        f"{platform.python_version()}, pyinfra=={version('pyinfra')}, {pins}."
+    )
