@@ -18,13 +18,16 @@ $(VENV)/.complete: requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: $(VENV)/.complete ## deploy a real SGLang to a Proxmox-like node on this machine
-	$(BIN)/python -m stoker.sandbox up
+# The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
+demo: ## deploy a real SGLang to a Proxmox-like node on this machine
+	@./bootstrap $(PYTHON)
+	$(PYTHON) -m stoker.sandbox up
+	@$(MAKE) --no-print-directory $(VENV)/.complete
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
 
-down: $(VENV)/.complete ## remove the demo's node and containers; downloads are kept
-	$(BIN)/python -m stoker.sandbox down
+down: ## remove the demo's node and containers; downloads are kept
+	$(PYTHON) -m stoker.sandbox down
 
 test: unit sandbox-test ## everything that proves the project, in order of cost
 
