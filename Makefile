@@ -11,18 +11,19 @@ help: ## list the targets
 
 $(VENV)/.complete: requirements.lock pyproject.toml
 	@./bootstrap $(PYTHON)
-	$(PYTHON) -m venv $(VENV)
+	@echo "  making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 	@echo "  installing Stoker's Python packages"
 	@$(BIN)/pip install --progress-bar off --require-hashes -r requirements.lock | \
 	  sed -un 's/^Collecting \(\S*\).*/  \1/p; s/^Installing collected.*/  unpacking them/p'
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
 demo: ## deploy a real SGLang to a Proxmox-like node on this machine
 	@./bootstrap $(PYTHON)
 	$(PYTHON) -m stoker.sandbox up
-	@$(MAKE) --no-print-directory $(VENV)/.complete
+	@$(MAKE) --silent $(VENV)/.complete
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
 
