@@ -5,26 +5,30 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test unit sandbox-test host-test bench bench-full lock requirements down clean
+.PHONY: help demo test unit sandbox-test bench bench-full lock requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/.complete: requirements.lock pyproject.toml
 	@./bootstrap $(PYTHON)
-	$(PYTHON) -m venv $(VENV)
+	@echo "  making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 	@echo "  installing Stoker's Python packages"
 	@$(BIN)/pip install --progress-bar off --require-hashes -r requirements.lock | \
 	  sed -un 's/^Collecting \(\S*\).*/  \1/p; s/^Installing collected.*/  unpacking them/p'
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
 
-demo: $(VENV)/.complete ## deploy a real SGLang to a Proxmox-like node on this machine
-	$(BIN)/python -m stoker.sandbox up
+# The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
+demo: ## deploy a real SGLang to a Proxmox-like node on this machine
+	@./bootstrap $(PYTHON)
+	$(PYTHON) -m stoker.sandbox up
+	@$(MAKE) --silent $(VENV)/.complete
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
 
-down: $(VENV)/.complete ## remove the demo's node and containers; downloads are kept
-	$(BIN)/python -m stoker.sandbox down
+down: ## remove the demo's node and containers; downloads are kept
+	$(PYTHON) -m stoker.sandbox down
 
 test: unit sandbox-test ## everything that proves the project, in order of cost
 

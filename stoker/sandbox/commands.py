@@ -36,9 +36,16 @@ def run(words: Sequence[object], stdin: bytes = b"", timeout_s: float = 600) -> 
 def told(done: subprocess.CompletedProcess[bytes], command: str) -> str:
     """The output of a command that has succeeded; `Refused` with its last words if it failed."""
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[-3:]
+        said = _telling((done.stderr or done.stdout).decode(errors="replace"))
         raise Refused(
             f"cannot run `{command}`: exit status {done.returncode}, "
             f"{' / '.join(said) or 'no words'}; run it by hand to see more"
         )
     return done.stdout.decode(errors="replace")
+
+
+def _telling(output: str) -> list[str]:
+    """The first line that speaks of an error, as a compiler's says what is wrong, and the last."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return list(dict.fromkeys([*errors[:1], *lines[-3:]]))

@@ -149,9 +149,9 @@ def _guest_up(state: State, home: Node, container: Container, status: str | None
     """One container is there and runs; `status` is what the node says of it, None if unknown."""
     finished = lxc_node.data(state, home) / f"finished-{container.vmid}"
     if not finished.exists():
-        if status is not None:
-            guest.destroyed(state, home, container)
         with progress.shown(f"creating container {container.vmid} on {home.name}"):
+            if status is not None:
+                guest.destroyed(state, home, container)
             guest.created(state, home, container)
             contents.placed(state, container)
         finished.touch()

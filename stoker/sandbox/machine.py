@@ -22,6 +22,8 @@ PROGRAMS = {
     "zstd": "zstd",
     "ldconfig": "libc-bin",
 }
+# gcc only recommends it, and the stand-in libcuda.so.1 includes its headers.
+HEADERS = {"/usr/include/stdio.h": "libc6-dev"}
 # cap_net_admin, cap_sys_admin, cap_mknod: see capabilities(7).
 _CAPABILITIES = {"cap_net_admin": 12, "cap_sys_admin": 21, "cap_mknod": 27}
 
@@ -48,6 +50,7 @@ def look() -> Machine:
     effective = next(line for line in status if line.startswith("CapEff:"))
     existing = next(p for p in (places.ROOT, *places.ROOT.parents) if p.exists())
     missing = {package for program, package in PROGRAMS.items() if not _found(program)}
+    missing |= {package for path, package in HEADERS.items() if not Path(path).exists()}
     return Machine(
         is_proxmox=Path("/etc/pve").exists(),
         has_nvidia=Path("/sys/module/nvidia").exists(),

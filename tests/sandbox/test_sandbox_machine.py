@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stoker.refused import Refused
-from stoker.sandbox import lifecycle, machine, places
+from stoker.sandbox import commands, lifecycle, machine, places
 from stoker.sandbox.lifecycle import Size
 from stoker.sandbox.machine import Machine
 
@@ -69,3 +69,9 @@ def test_every_size_that_does_not_fit_is_named_at_once() -> None:
         ["99", "gpus:"],
         ["50", "containers:"],
     ]
+
+
+def test_a_command_that_failed_is_told_by_its_first_error_and_its_last_lines() -> None:
+    script = "printf '%s\\n' 'a.c:1: fatal error: stdio.h: none' 1 2 3 stopped >&2; exit 1"
+    with pytest.raises(Refused, match=r"exit status 1, a\.c:1: fatal error: stdio\.h: none / 2 / "):
+        commands.run(["sh", "-c", script])
