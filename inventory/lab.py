@@ -11,6 +11,8 @@ inference = [
             "pct_host": "pve1",
             "pct_vmid": 200,
             "flagsets": ["qwen3.6-27b"],
+            # These servers listen on every address: give them a key, from where secrets live.
+            # "secrets": {"*": {"API_KEY": os.environ["LAB_API_KEY"]}},
         },
     ),
 ]

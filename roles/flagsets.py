@@ -25,6 +25,6 @@ def flagsets() -> None:
 def _data(machine: Host) -> dict[str, object]:
     """Ours of its data. Who serves must name its flag sets, `[]` for none: a misspelt key would
     otherwise take all its servers away."""
-    data = {key: machine.data.get(key) for key in hostdata.KEYS}
+    data = {key: machine.data.get(key) for key in (*hostdata.KEYS, *hostdata.PLACE)}
     needed = {"flagsets"} if "inference" in machine.groups else set()
     return {key: value for key, value in data.items() if value is not None or key in needed}

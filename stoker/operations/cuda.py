@@ -74,7 +74,8 @@ def proved(releases: list[Release]) -> Generator[PyinfraCommand, None, None]:
     for lock in locks:
         home = _home(lock)
         evidence = f"CUDA {lock.cuda} for {', '.join(sorted(set(found.gpus))) or 'no GPU'}"
-        if found.homes.get(home, CudaHome()).proved == evidence:
+        # A server that had all the memory: compiled and not run is what could be had then.
+        if (found.homes.get(home, CudaHome()).proved or "").startswith(evidence):
             continue
         words = (home, f"{home}/.proved", evidence)
         yield StringCommand(

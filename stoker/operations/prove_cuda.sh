@@ -29,7 +29,10 @@ if [ -n "$capabilities" ] && [ -e /proc/driver/nvidia/version ]; then
     timeout 120 "$work/proof-$sm" || status=$?
     case $status in
     0) ;;
-    75) echo "the GPU has no memory left: compiled, not run" >&2 ;;
+    75)
+        text="$text, compiled and not run"
+        echo "the GPU has no memory left: compiled, not run" >&2
+        ;;
     *) fail "the kernel does not run (status $status)" ;;
     esac
 fi

@@ -150,8 +150,9 @@ def _exists(server: Server) -> bool:
 
 
 def _removed(units: list[str]) -> Commands:
-    yield StringCommand("systemctl", "disable", "--quiet", *map(QuoteString, units))
-    paths: list[PurePosixPath] = [layout.env_file(unit) for unit in units]
+    # By rm alone: `systemctl disable` refuses them all when one file is gone already.
+    paths: list[PurePosixPath] = [layout.ENABLED / unit for unit in units]
+    paths += [layout.env_file(unit) for unit in units]
     paths += [layout.unit_file(unit) for unit in units]
     yield StringCommand("rm", "-f", "--", *(QuoteString(str(path)) for path in paths))
 

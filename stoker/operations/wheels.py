@@ -17,7 +17,7 @@ from stoker.serving.lock import Lock, Release, Wheel
 from stoker.serving.tools import Tool
 
 # pip writes to a folder of its own and a file moves to its name only when pip has checked its hash.
-# The requirements come by stdin: they may name an index with a password in it.
+# The requirements come by stdin and stay there: they may name an index with a password in it.
 _FETCH = """
 set -eu
 store=$1 pip=$2
@@ -26,10 +26,9 @@ exec 9>"$store/.lock"
 flock 9
 rm -rf -- "$store/.incoming"
 mkdir -m 0700 -- "$store/.incoming"
-cat > "$store/.incoming/requirements.txt"
 TMPDIR=$store/.incoming python3 -I "$pip/pip" download --quiet --disable-pip-version-check \
 --no-input --no-cache-dir --no-deps --require-hashes --only-binary=:all: --progress-bar=off \
---requirement "$store/.incoming/requirements.txt" --dest "$store/.incoming" "$@"
+--requirement /dev/stdin --dest "$store/.incoming" "$@"
 chmod 0644 -- "$store/.incoming"/*.whl
 mv -f -- "$store/.incoming"/*.whl "$store/"
 rm -rf -- "$store/.incoming"

@@ -34,6 +34,15 @@ class Result:
     stdout: bytes
     stderr: bytes
 
+    def require(self, what: str) -> "Result":
+        """Itself if the command succeeded; else CommandFailed. `what` is what it was to do."""
+        if self.code != 0:
+            said = " ".join(self.stderr.decode("utf-8", "replace").split())[-500:] or "no message"
+            raise errors.CommandFailed(
+                f"cannot {what}: the command ended with {self.code}: {said}; correct it there"
+            )
+        return self
+
 
 class Node:
     """One agent on one node. `name` is what messages call the node.

@@ -174,6 +174,11 @@ def down(name: str) -> None:
 def _alone(lock_name: str) -> Iterator[None]:
     """Hold one of this machine's locks: an instance's, or the one for images and subnets."""
     places.ROOT.mkdir(parents=True, exist_ok=True)
-    with (places.ROOT / lock_name).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    path = places.ROOT / lock_name
+    while True:
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Whoever held it before may have removed the file: then this is nobody's lock.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
+                yield
+                return

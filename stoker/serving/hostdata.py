@@ -48,6 +48,8 @@ class HostData(_Strict):
 
 
 KEYS = tuple(HostData.model_fields)
+PLACE = ("pct_host", "pct_vmid")
+"""The connector's own keys, which say which container a host is."""
 
 
 def check(site: Path, hosts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -57,12 +59,25 @@ def check(site: Path, hosts: Mapping[str, Mapping[str, Any]]) -> None:
     problems: list[str] = []
     for name, data in hosts.items():
         try:
-            sound[name] = HostData.model_validate(dict(data))
+            ours = {key: value for key, value in data.items() if key in KEYS}
+            sound[name] = HostData.model_validate(ours)
         except ValidationError as error:
             problems += [f"{name}: {_sentence(one)}" for one in error.errors()]
-    _refuse(problems)
+    _refuse(problems + list(_named_twice(hosts)))
     selection.releases(site, dict.fromkeys(f for data in sound.values() for f in data.flagsets))
     _refuse([f"{name}: {p}" for name, data in sound.items() for p in _misplaced(site, data)])
+
+
+def _named_twice(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Two hosts that are one container: a run would do everything there twice at once."""
+    names: dict[tuple[Any, Any], str] = {}
+    for name, data in hosts.items():
+        place = (data.get(PLACE[0]), data.get(PLACE[1]))
+        if None in place:
+            continue
+        if place in names:
+            yield f"{name}: is container {place[1]} of {place[0]}, as {names[place]} is"
+        names.setdefault(place, name)
 
 
 def _refuse(problems: list[str]) -> None:

@@ -11,6 +11,8 @@ CACHE = PurePosixPath("/var/cache/stoker")
 """What may be thrown away: compiled kernels, per SGLang version."""
 UNITS = PurePosixPath("/usr/local/lib/systemd/system")
 """Not /etc/systemd/system: `systemctl mask --runtime` does not stop a unit that lies there."""
+ENABLED = PurePosixPath("/etc/systemd/system/multi-user.target.wants")
+"""Where `systemctl enable` links the units that start at boot."""
 WHEELS = STATE / "wheels"
 """The node's wheel store; mounted read-only at the same path in each container."""
 VENVS = OPT / "venvs"

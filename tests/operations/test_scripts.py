@@ -68,7 +68,7 @@ def fetch(store: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_fetched_wheels_come_to_their_names_readable_for_all(store: Path, tmp_path: Path) -> None:
-    fetching = f'umask 077; cp "{store}/.incoming/requirements.txt" "{store}/.incoming/a.whl"'
+    fetching = f'umask 077; cat > "{store}/.incoming/a.whl"'
     executable(tmp_path / "bin" / "python3", fetching)
     assert fetch(store).returncode == 0
     assert (store / "a.whl").read_text() == locks.made().requirements

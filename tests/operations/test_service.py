@@ -136,9 +136,10 @@ def test_units_and_staged_models_nobody_wants_any_more_are_stopped_and_removed()
     units = "sglang@0.service sglang@1.service sglang-stage-tiny.service"
     assert told[0] == f"take_down [{tuple(units.split())}]"
     assert told[1].endswith("' sh /dev/shm/m")
-    assert told[2] == f"systemctl disable --quiet {units}"
-    assert f"{UNITS}/sglang-stage-tiny.service" in told[3]
-    assert told[4:] == ["systemctl daemon-reload"]
+    wants = "/etc/systemd/system/multi-user.target.wants"
+    assert all(f"{wants}/{unit}" in told[2] for unit in units.split())
+    assert f"{UNITS}/sglang-stage-tiny.service" in told[2]
+    assert told[3:] == ["systemctl daemon-reload"]
 
 
 @pytest.mark.parametrize(("mark", "left"), [(".staged", []), ("config.json", ["m"])])

@@ -66,16 +66,24 @@ class Site:
         )  # fmt: skip
         return Run(done.returncode, done.stdout, time.monotonic() - start)
 
-    def deploy_and_kill_after(self, seconds: float) -> None:
-        """Start a deploy and end its whole process group the hard way."""
+    def deploy_and_kill_in(self, operation: str, after_s: float) -> bool:
+        """Start a deploy and kill it the hard way, some seconds after this operation began.
+
+        False if it ended before.
+        """
         with subprocess.Popen(
-            self.words(), cwd=self.path, env=self.environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            self.words(), cwd=self.path, env={**self.environment, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
+            assert process.stdout is not None
+            began = any(operation in line for line in process.stdout)
+            time.sleep(after_s)
+            alive = process.poll() is None
+            if alive:
                 os.killpg(process.pid, signal.SIGKILL)
+            process.stdout.read()
+        return began and alive
 
     def status(self) -> dict[str, dict[str, object]]:
         """Our units as `stoker status --json` tells them, by name."""

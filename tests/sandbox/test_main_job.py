@@ -95,16 +95,30 @@ def test_a_masked_unit_does_not_start(site: Site) -> None:
     site.node(f"pct exec 200 -- systemctl unmask --runtime {unit}")
 
 
+KILLED_IN = [
+    "Fetch the wheels",
+    "Build the venvs",
+    "Define the servers' units",
+    "Bring the servers to their first token",
+    "Bring the servers to their first token",
+]
+"""The last of them twice: between the unit's new text and the restart, and in the new start."""
+
+
 def test_a_run_killed_at_any_point_is_simply_run_again(site: Site) -> None:
     seed = int(os.environ.get("STOKER_TEST_SEED", time.time()))
     print(f"STOKER_TEST_SEED={seed}")
     moments = random.Random(seed)
     tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
-    for number in range(3):
+    before = site.status()["sglang.service"]["pid"]
+    killed = []
+    for number, operation in enumerate(KILLED_IN):
         site.flag_set("sandbox-tiny", env={**tiny["env"], "STOKER_ROUND": str(number)})
-        site.deploy_and_kill_after(moments.uniform(1, 12))
+        killed.append(site.deploy_and_kill_in(operation, moments.uniform(0, 2)))
+    assert any(killed[3:])
     run = site.deploy()
     assert run.rc == 0, run.text
+    assert site.status()["sglang.service"]["pid"] != before
     again = site.deploy()
     assert (again.rc, again.changed) == (0, 0), again.text
 

@@ -40,6 +40,11 @@ def test_every_wrong_kind_on_every_host_is_told_at_once_and_no_secret_with_it() 
     assert "s3cret" not in "".join(told)
 
 
+def test_two_names_of_one_container_are_refused() -> None:
+    one = {**TINY, "pct_host": "pve1", "pct_vmid": 200}
+    assert refusal(a=one, b=one)[1:] == ["b: is container 200 of pve1, as a is"]
+
+
 def test_an_empty_key_is_no_key() -> None:
     told = refusal(a={**TINY, "secrets": {"*": {"API_KEY": ""}}})
     assert told[1].startswith("a: secrets.*.API_KEY: String should have at least 1 character")
