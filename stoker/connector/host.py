@@ -11,6 +11,7 @@ same run may be the one that creates it. In execution it is an error.
 
 import io
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,7 @@ from pyinfra.connectors.ssh import ConnectorData as SSHData
 from pyinfra.connectors.ssh import connector_data_meta
 from pyinfra.connectors.util import CommandOutput, make_unix_command_for_host
 
-from stoker.connector import links
+from stoker.connector import links, waiting
 from stoker.connector.arguments import as_root, control, stdin_bytes, words
 from stoker.connector.lines import Lines
 from stoker.pct import errors, files
@@ -180,14 +181,15 @@ class PctConnector(BaseConnector):
         """Its exit code; None for a container that is not there yet and need not be."""
         executing = self.state.is_executing
         try:
-            return self.node.run(
-                words(unix),
-                vmid=self.vmid,
-                stdin=stdin,
-                timeout=timeout or None,
-                lock=links.who() if executing and self.vmid is not None else None,
-                on_output=on_output,
-            ).code
+            with waiting.told(self.host.log) if executing else nullcontext():
+                return self.node.run(
+                    words(unix),
+                    vmid=self.vmid,
+                    stdin=stdin,
+                    timeout=timeout or None,
+                    lock=links.who() if executing and self.vmid is not None else None,
+                    on_output=on_output,
+                ).code
         except (errors.NoSuchContainer, errors.Stopped):
             if executing:
                 raise

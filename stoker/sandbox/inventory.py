@@ -1,5 +1,6 @@
 """An instance as pyinfra's inventory wants it; the loader of `inventory/sandbox.py`."""
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +50,18 @@ def of(state: State) -> Groups:
 
 
 def groups(name: str) -> Groups:
-    """Those of the instance of that name; one sentence and the end where there is none."""
+    """Those of the instance of that name; one sentence and the end where it cannot be used."""
     try:
-        return of(states.load(name))
+        return of(readable(states.load(name)))
     except Refused as reason:
         sys.exit(str(reason))
+
+
+def readable(state: State) -> State:
+    """The same; `Refused` where its key is another user's."""
+    if state.ssh_key.exists() and not os.access(state.ssh_key, os.R_OK):
+        raise Refused(
+            f"cannot use sandbox {state.name}: this user may not read {state.ssh_key}; run "
+            f"`python -m stoker.sandbox up --name {state.name}` as this user, which hands it over"
+        )
+    return state

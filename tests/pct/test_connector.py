@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gevent
 import pytest
 from pyinfra.api.command import QuoteString, StringCommand
 from pyinfra.api.exceptions import InventoryError
 from pyinfra.api.hiddenvalue import HiddenValue
 from pyinfra.connectors.util import make_unix_command
 
-from stoker.connector import PctConnector
+from stoker.connector import PctConnector, waiting
 from stoker.connector.arguments import as_root, stdin_bytes, words
 from stoker.connector.lines import Lines
 
@@ -68,6 +69,18 @@ def test_lines_are_whole_however_their_bytes_come() -> None:
     output = lines.end()
     assert output.stdout_lines == ["é1", "", "日本\r", "last"]
     assert output.stderr_lines == ["\ufffd"]
+
+
+def test_a_long_command_goes_on_saying_that_it_runs_and_a_short_one_says_nothing() -> None:
+    said: list[str] = []
+    with waiting.told(said.append, every_s=0.02):
+        gevent.sleep(0.2)
+    assert said[0] == "still running after 0 s"
+    until_then = len(said)
+    with waiting.told(said.append, every_s=0.02):
+        pass
+    gevent.sleep(0.1)
+    assert len(said) == until_then
 
 
 def run(sandbox: Any, folder: Path, deploy: str, *flags: str) -> subprocess.CompletedProcess[str]:

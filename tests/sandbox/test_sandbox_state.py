@@ -66,3 +66,14 @@ def test_a_file_has_its_mode_when_it_appears(tmp_path: Path) -> None:
 def test_mounts_in_a_directory_are_found_innermost_first() -> None:
     lines = ["1 0 8:1 / / rw", "2 1 8:1 / /d rw", "3 2 8:1 / /d/deep rw", "4 1 8:1 / /dd rw"]
     assert mounts_below(Path("/d"), "\n".join(lines)) == ["/d/deep", "/d"]
+
+
+def test_a_key_of_another_user_is_refused_with_who_can_hand_it_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned = lifecycle.plan("test-x", Size(), "198.51.100.0/27")
+    write_atomically(planned.ssh_key, "a key", 0o600)
+    assert inventory.readable(planned) == planned
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(Refused, match=r"this user may not read .*/ssh_key; run `.* as this user"):
+        inventory.readable(planned)
