@@ -42,13 +42,18 @@ def _read(path: Path) -> tuple[FlagSet | None, list[str]]:
     if not path.is_file():
         known = sorted(p.stem for p in path.parent.glob("*.yaml"))
         return None, [f"there is no such flag set; there are: {', '.join(known) or 'none'}"]
-    loader = _UniqueKeys(path.read_text(encoding="utf-8"))
     try:
+        loader = _UniqueKeys(path.read_text(encoding="utf-8"))
         data = loader.get_single_data()
-    except yaml.YAMLError as error:
+    except OSError as error:
+        return None, [f"cannot be read: {error.strerror}"]
+    except UnicodeDecodeError as error:
+        return None, [f"is not UTF-8: byte {error.start}; save it as UTF-8"]
+    except RecursionError:
+        return None, ["is nested too deeply; see the other files beside it"]
+    except (yaml.YAMLError, ValueError) as error:
+        # A ValueError is a date or a number that there is not, such as 2026-13-01.
         return None, [f"is not YAML: {' '.join(str(error).split())}"]
-    finally:
-        loader.dispose()
     if not isinstance(data, dict):
         return None, ["holds no keys; see the other files beside it"]
     return _validate(data, path.stem, loader.duplicates)
@@ -93,12 +98,17 @@ def _contradictions(data: Any) -> Iterator[str]:
         yield "placement.gpus: names a GPU twice"
     ranks = flags.get("tp-size", len(gpus) if layout == "tensor-parallel" else 1)
     stages = flags.get("pp-size", 1)
-    if not (isinstance(ranks, int) and isinstance(stages, int)):
+    if not (_counts(ranks) and _counts(stages)):
+        yield "flags.tp-size and flags.pp-size: are whole numbers from 1"
         return
     wanted = len(gpus) if layout == "tensor-parallel" else 1
     if gpus and ranks * stages != wanted:
         yield f"flags.tp-size: {ranks} ranks x {stages} stages do not fill {wanted} GPU(s) a server"
     yield from _staging(_mapping(data, "model"))
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _staging(model: dict[str, Any]) -> Iterator[str]:
@@ -121,9 +131,21 @@ class _UniqueKeys(yaml.SafeLoader):
         super().__init__(stream)
         self.duplicates: list[str] = []
 
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+            # Ten lines of them make a value of gigabytes.
+            raise yaml.MarkedYAMLError(
+                problem="an alias stands for another value; write the value itself",
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
+            )
+        return super().compose_node(parent, index)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: dict[str, int] = {}
         for key_node, _ in node.value:
+            # A bare date would be one, and no key of ours is anything but text.
+            if key_node.tag == "tag:yaml.org,2002:timestamp":
+                key_node.tag = "tag:yaml.org,2002:str"
             key, line = str(key_node.value), key_node.start_mark.line + 1
             if key in seen:
                 self.duplicates.append(f"{key}: is there twice, lines {seen[key]} and {line}")
