@@ -9,20 +9,28 @@ from pyinfra.api.command import PyinfraCommand
 from stoker.facts.system import System
 from stoker.operations.refusal import refused
 
-# A run that was killed may have left dpkg in the middle of something, and unattended upgrades hold
-# its lock for minutes. Neither `dpkg --configure` nor `apt-get update` knows waiting for a lock, so
-# they are tried again.
+# A run that was killed may have left dpkg in the middle of something. What was being unpacked must
+# be reinstalled, which neither `--configure -a` nor `--fix-broken` alone does, and until then both
+# fail. Unattended upgrades hold dpkg's lock for minutes; `apt-get update` knows no waiting for its
+# own lock, so it is tried again.
 _INSTALL = """
 set -eu
 export DEBIAN_FRONTEND=noninteractive
+install() {
+    apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 \
+        --fix-broken --no-install-recommends "$@"
+}
+said=$(dpkg --configure -a 2>&1) || echo "apt is to mend what dpkg cannot: $said"
 tries=30
-until dpkg --configure -a && apt-get -qq -o Acquire::Retries=3 update; do
+until apt-get -qq -o Acquire::Retries=3 update; do
     tries=$((tries - 1))
     [ "$tries" -gt 0 ] || exit 1
     sleep 10
 done
-exec apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 \
-install --no-install-recommends "$@"
+torn=$(dpkg-query --show --showformat '${db:Status-Eflag} ${binary:Package}\n' |
+    sed -n 's/^reinstreq //p')
+[ -z "$torn" ] || install --reinstall install $torn
+install install "$@"
 """
 
 

@@ -35,6 +35,7 @@ OWNED_ENV = {
     "STOKER_API_KEY": "the host's secrets (API_KEY)",
     "STOKER_ADMIN_API_KEY": "the host's secrets (ADMIN_API_KEY)",
 }
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SECRET = re.compile(r"(^|_)((API|ACCESS|SECRET|PRIVATE)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD)$")
 
 
@@ -51,6 +52,9 @@ def _flag_name(name: str) -> str:
         raise ValueError(f"is an abbreviation; write {ABBREVIATED[name]}")
     if name.endswith(("-password", "-secret", "-key")):
         raise ValueError("is a secret, and every `ps` shows flags; leave it out")
+    # Else `api-ke` would be `--api-key` to argparse, in a world-readable unit and in every `ps`.
+    if whole := next((owned for owned in OWNED_FLAGS if owned.startswith(name)), None):
+        raise ValueError(f"is an abbreviation of {whole}; say it in {OWNED_FLAGS[whole]}")
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise ValueError("is no long option's name; write it without dashes in front, `tp-size`")
     return name
@@ -61,6 +65,8 @@ def _flag_value(value: Any) -> Any:
         raise ValueError("false is not a value; leave the flag out")
     if value is None or isinstance(value, dict):
         raise ValueError("is neither a value, true nor a list")
+    for word in value if isinstance(value, list) else [value]:
+        _one_line(str(word))
     if not isinstance(value, list):
         return value
     if not value or any(isinstance(v, bool | list | dict) or v is None for v in value):
@@ -81,14 +87,22 @@ def _env_name(name: str) -> str:
 def _env_value(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("is not text; quote it")
-    return str(value)
+    return _one_line(str(value))
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-Path = Annotated[str, AfterValidator(_absolute)]
+def _one_line(value: str) -> str:
+    # A unit's file is lines; systemd knows no way to write such a value into it.
+    if _CONTROL.search(value):
+        raise ValueError("holds a control character; remove it")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_one_line)]
+Path = Annotated[str, AfterValidator(_absolute), AfterValidator(_one_line)]
 
 
 class Model(_Strict):
@@ -97,7 +111,7 @@ class Model(_Strict):
     path: Path
     staged_from: Path | None = None
     """Where it lies on disk, if `path` is in memory (/dev/shm) and must be copied there first."""
-    served_name: str | None = None
+    served_name: Text | None = None
     """The name clients use; None: SGLang's own default, which is `path`."""
 
 
@@ -105,7 +119,7 @@ class Placement(_Strict):
     """Which GPUs, and whether each has its own server."""
 
     layout: Literal["one-per-gpu", "tensor-parallel", "cpu"]
-    gpus: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    gpus: tuple[Annotated[int, Field(ge=0, le=999)], ...] = ()
 
 
 class Status(_Strict):
@@ -124,11 +138,11 @@ class FlagSet(_Strict):
     """What the operators would name: model, version, placement, flags, environment."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
-    description: str = ""
+    description: Text = ""
     sglang: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([.a-z0-9]*)$")]
     model: Model
     placement: Placement
-    host: str = "127.0.0.1"
+    host: Text = "127.0.0.1"
     port: Annotated[int, Field(ge=2024, le=64535)]
     """Of the only server, or of GPU 0's: GPU n's server has port + n."""
     flags: dict[

@@ -184,3 +184,28 @@ def test_a_tool_is_fetched_once_and_its_member_checked(
     assert calls == ["uv"]
     with pytest.raises(Refused, match=r"uv has another hash than locks/tools\.yaml says"):
         fetched.placed(Tool("uv", "2", "uv-2-py3-none-any.whl", "a" * 64, "uv", 0, "b" * 64))
+
+
+def installed(tmp_path: Path, configure: str, status: str) -> subprocess.CompletedProcess[str]:
+    dpkg = f"echo dpkg $* >> {tmp_path}/calls; {configure}"
+    executable(tmp_path / "bin" / "dpkg", dpkg)
+    executable(tmp_path / "bin" / "dpkg-query", f"printf '{status}'")
+    executable(tmp_path / "bin" / "apt-get", f'echo apt-get "$@" >> {tmp_path}/calls')
+    return subprocess.run(
+        ["sh", "-c", system._INSTALL, "sh", "gcc", "g++"],
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}, text=True, capture_output=True,
+    )  # fmt: skip
+
+
+def test_a_package_whose_unpacking_was_killed_is_reinstalled_first(tmp_path: Path) -> None:
+    done = installed(tmp_path, "exit 1", "ok libc6:amd64\\nreinstreq libstdc++-12-dev:amd64\\n")
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    mended, wanted = calls[-2:]
+    assert mended.endswith("--reinstall install libstdc++-12-dev:amd64")
+    assert wanted.endswith("install gcc g++")
+
+
+def test_packages_are_installed_at_once_where_nothing_was_torn(tmp_path: Path) -> None:
+    assert installed(tmp_path, "exit 0", "ok libc6:amd64\\n").returncode == 0
+    assert "--reinstall" not in (tmp_path / "calls").read_text()

@@ -85,6 +85,52 @@ def test_a_duplicate_key_is_refused_with_both_lines(tmp_path: Path) -> None:
     assert "device: is there twice, lines 9 and 10" in text
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("name: tiny", "x: &x [1]\ny: [*x, *x]\nname: tiny", "an alias stands for another value"),
+        ("port: 30000", f"port: {'9' * 5000}", "Exceeds the limit"),
+        ("note: none", "note: none\n  date: 2026-13-01", "month must be in 1..12"),
+        ("device: cpu", "device: " + "[" * 3000 + "]" * 3000, "is nested too deeply"),
+        ("device: cpu", 'device: "a\\nUser=root"', "flags.device: holds a control character"),
+        ("path: /models/tiny", 'path: "/m\\nx"', "model.path: holds a control character"),
+        ("device: cpu", "api-ke: abc", "flags.api-ke: is an abbreviation of api-key"),
+        ("device: cpu", "2026-01-01: x\n  device: cpu", ""),
+        ("layout: cpu", "layout: one-per-gpu\n  gpus: [40000]", "less than or equal to 999"),
+    ],
+)
+def test_hostile_text_ends_in_a_sentence(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    text = GOOD.replace(old, new)
+    if problem:
+        assert problem in refusal(tmp_path, text)
+    else:
+        (tmp_path / "tiny.yaml").write_text(text)
+        load(tmp_path, ["tiny"])
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (GOOD.encode() + b"description: \xe9\n", "is not UTF-8: byte 2"),
+        (GOOD.encode() + b"\0", "is not YAML: unacceptable character #x0000"),
+    ],
+)
+def test_bytes_that_are_no_text_end_in_a_sentence(
+    tmp_path: Path, data: bytes, problem: str
+) -> None:
+    (tmp_path / "tiny.yaml").write_bytes(data)
+    with pytest.raises(Refused, match=problem):
+        load(tmp_path, ["tiny"])
+
+
+@pytest.mark.parametrize("size", ['"2"', "2.0", "0", "true"])
+def test_a_number_of_stages_is_a_whole_number(tmp_path: Path, size: str) -> None:
+    text = GOOD.replace("layout: cpu", "layout: tensor-parallel\n  gpus: [0, 1]")
+    assert "is no number of stages" in refusal(
+        tmp_path, text.replace("device: cpu", f"pp-size: {size}")
+    )
+
+
 def test_a_missing_flag_set_names_those_that_are_there() -> None:
     with pytest.raises(Refused, match=r"there is no such flag set; there are: .*kimi-k2\.5"):
         load(SHIPPED, ["kimi"])
