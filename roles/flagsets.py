@@ -6,7 +6,7 @@ from pyinfra import inventory
 from pyinfra.api import DeployError, deploy
 
 from stoker.refused import Refused
-from stoker.serving import selection
+from stoker.serving import selection, wishes
 
 # Of the working directory, as pyinfra's own files are: a site is a directory of its own.
 SITE = Path()
@@ -15,6 +15,13 @@ SITE = Path()
 @deploy("Flag sets")
 def flagsets() -> None:
     """Every flag set that any host names is sound and has a lock, or the run ends here."""
+    wrong = [
+        problem
+        for machine in inventory
+        for problem in wishes.problems(machine.name, machine.data.dict())
+    ]
+    if wrong:
+        raise DeployError("\n".join(wrong))
     named = dict.fromkeys(
         name for machine in inventory for name in machine.data.get("flagsets") or []
     )
