@@ -132,7 +132,7 @@ class _UniqueKeys(yaml.SafeLoader):
         self.duplicates: list[str] = []
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
             # Ten lines of them make a value of gigabytes.
             raise yaml.MarkedYAMLError(
                 problem="an alias stands for another value; write the value itself",

@@ -66,3 +66,48 @@ def test_a_file_has_its_mode_when_it_appears(tmp_path: Path) -> None:
 def test_mounts_in_a_directory_are_found_innermost_first() -> None:
     lines = ["1 0 8:1 / / rw", "2 1 8:1 / /d rw", "3 2 8:1 / /d/deep rw", "4 1 8:1 / /dd rw"]
     assert mounts_below(Path("/d"), "\n".join(lines)) == ["/d/deep", "/d"]
+
+
+@pytest.fixture
+def _nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.lxc_node, "stop", lambda *_: None)
+    monkeypatch.setattr(lifecycle.network, "absent", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_nothing_runs")
+def test_a_down_that_was_killed_while_deleting_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lifecycle.plan("test-x", Size(), "198.51.100.0/27").save()
+    (tmp_path / "test-x/nodes").mkdir()
+
+    def killed(directory: Path) -> None:
+        (directory / "state.json").unlink(missing_ok=True)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            lifecycle.down("test-x")
+    # An `up` now would begin anew: nothing half deleted lies in its way.
+    assert not (tmp_path / "test-x").exists()
+    assert state.all_states() == []
+    lifecycle.down("test-x")
+    assert not places.removed("test-x").exists()
+    with pytest.raises(Refused, match="does not exist"):
+        lifecycle.down("test-x")
+    assert not (tmp_path / ".test-x.lock").exists()
+
+
+@pytest.mark.usefixtures("_nothing_runs")
+def test_what_an_older_down_left_without_a_state_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "test-x/nodes/pve1").mkdir(parents=True)
+    lifecycle.down("test-x")
+    assert not (tmp_path / "test-x").exists()
+
+
+def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(tmp_path: Path) -> None:
+    with lifecycle._alone(".x.lock"):
+        (tmp_path / ".x.lock").unlink()
+        with lifecycle._alone(".x.lock"):
+            assert (tmp_path / ".x.lock").exists()
