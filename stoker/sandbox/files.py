@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+from stoker.refused import Refused
+
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
     """Put `content` at `path` with that mode from the first byte, by rename."""
@@ -33,10 +35,15 @@ def mounts_below(directory: Path, mountinfo: str) -> list[str]:
     return sorted(inside, key=len, reverse=True)
 
 
-def remove_tree(directory: Path) -> None:
-    """Delete a directory of ours; refuses by OSError while something is mounted in it."""
+def refuse_mounts(directory: Path) -> None:
+    """`Refused` while something is mounted at or below `directory`."""
     mounted = mounts_below(directory, Path("/proc/self/mountinfo").read_text())
     if mounted:
-        raise OSError(f"cannot delete {directory}: {mounted[0]} is still mounted; unmount it")
+        raise Refused(f"cannot delete {directory}: {mounted[0]} is still mounted; unmount it")
+
+
+def remove_tree(directory: Path) -> None:
+    """Delete a directory of ours; `Refused` while something is mounted in it."""
+    refuse_mounts(directory)
     if directory.exists():
         shutil.rmtree(directory)

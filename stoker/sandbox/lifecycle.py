@@ -23,7 +23,7 @@ from stoker.sandbox import (
     sources,
 )
 from stoker.sandbox import state as states
-from stoker.sandbox.files import remove_tree
+from stoker.sandbox.files import refuse_mounts, remove_tree
 from stoker.sandbox.state import Container, Node, State
 
 
@@ -79,6 +79,8 @@ def up(name: str, size: Size) -> State:
     """Build what is missing of the instance and start what does not run."""
     _fit(name)
     with _alone(f".{name}.lock"):
+        if not states.exists(name):
+            _swept(name)
         return _up(name, size)
 
 
@@ -160,14 +162,31 @@ def _guest_up(state: State, home: Node, container: Container, status: str | None
 
 
 def down(name: str) -> None:
-    """Remove the instance; images and wheels stay in the cache."""
+    """Remove the instance; images and wheels stay in the cache. May be killed and run again."""
+    if not places.instance(name).exists() and not places.removed(name).exists():
+        states.load(name)  # says that there is none
     with _alone(f".{name}.lock"):
-        state = states.load(name)
-        for home in state.nodes:
-            lxc_node.stop(state, home)
-        network.absent(state)
-        remove_tree(state.directory)
-    (places.ROOT / f".{name}.lock").unlink(missing_ok=True)
+        if states.exists(name):
+            state = states.load(name)
+            for home in state.nodes:
+                lxc_node.stop(state, home)
+            network.absent(state)
+        _swept(name)
+        (places.ROOT / f".{name}.lock").unlink(missing_ok=True)
+
+
+def _swept(name: str) -> None:
+    """No file of the instance is left.
+
+    It goes to another place first: of a half removed instance `up` would keep what is left, and
+    without its state no second `down` would find it.
+    """
+    remove_tree(places.removed(name))
+    if places.instance(name).exists():
+        refuse_mounts(places.instance(name))
+        places.removed(name).parent.mkdir(exist_ok=True)
+        places.instance(name).rename(places.removed(name))
+        remove_tree(places.removed(name))
 
 
 @contextmanager
@@ -177,8 +196,16 @@ def _alone(lock_name: str) -> Iterator[None]:
     path = places.ROOT / lock_name
     while True:
         with path.open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            # Whoever held it before may have removed the file: then this is nobody's lock.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _say("another run of the sandbox is at work: waiting for it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            # `down` removes the file: who waited for it holds nothing that anybody else sees.
+            if path.exists() and path.samefile(f"/proc/self/fd/{lock.fileno()}"):
                 yield
                 return
+
+
+def _say(what: str) -> None:
+    print(f"  {what}", flush=True)

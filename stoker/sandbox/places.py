@@ -28,3 +28,8 @@ def checked_name(name: str) -> str:
 def instance(name: str) -> Path:
     """The directory of one instance; it need not exist."""
     return ROOT / checked_name(name)
+
+
+def removed(name: str) -> Path:
+    """Where the directory of an instance goes to be deleted; no glob over instances finds it."""
+    return ROOT / ".removed" / checked_name(name)

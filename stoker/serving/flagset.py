@@ -35,7 +35,10 @@ OWNED_ENV = {
     "STOKER_API_KEY": "the host's secrets (API_KEY)",
     "STOKER_ADMIN_API_KEY": "the host's secrets (ADMIN_API_KEY)",
 }
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""What no line of a unit can hold."""
+NAME = r"^[a-z0-9][a-z0-9.-]*$"
+"""A flag set's name, which is its file's too."""
 _SECRET = re.compile(r"(^|_)((API|ACCESS|SECRET|PRIVATE)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD)$")
 
 
@@ -96,7 +99,7 @@ class _Strict(BaseModel):
 
 def _one_line(value: str) -> str:
     # A unit's file is lines; systemd knows no way to write such a value into it.
-    if _CONTROL.search(value):
+    if CONTROL.search(value):
         raise ValueError("holds a control character; remove it")
     return value
 
@@ -137,7 +140,7 @@ class Status(_Strict):
 class FlagSet(_Strict):
     """What the operators would name: model, version, placement, flags, environment."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    name: Annotated[str, Field(pattern=NAME)]
     description: Text = ""
     sglang: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([.a-z0-9]*)$")]
     model: Model

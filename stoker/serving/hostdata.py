@@ -1,5 +1,6 @@
 """What the inventory says of each host, looked at first: every problem of every host at once."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -8,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from stoker.refused import Refused
 from stoker.serving import loading, selection
-from stoker.serving.flagset import OWNED_ENV, FlagSet
+from stoker.serving.flagset import CONTROL, NAME, OWNED_ENV, FlagSet
 from stoker.serving.placement import units_of
 from stoker.serving.rendering import files_of
 
@@ -16,7 +17,15 @@ from stoker.serving.rendering import files_of
 def _secret_name(name: str) -> str:
     if name in OWNED_ENV:
         raise ValueError(f"is not set here; it comes from {OWNED_ENV[name]}")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError("is no environment variable's name")
     return name
+
+
+def _one_line(value: str) -> str:
+    if CONTROL.search(value):
+        raise ValueError("is not one line of text; see where it is read from")
+    return value
 
 
 class _Strict(BaseModel):
@@ -31,14 +40,15 @@ class WheelIndex(_Strict):
     """Path on the node."""
 
 
+_Secret = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 # An empty secret would be no secret: the server would answer everybody.
-_Secrets = dict[Annotated[str, AfterValidator(_secret_name)], Annotated[str, Field(min_length=1)]]
+_Secrets = dict[Annotated[str, AfterValidator(_secret_name)], _Secret]
 
 
 class HostData(_Strict):
     """The keys of a host's data that are ours."""
 
-    flagsets: list[str] = Field(default_factory=list)
+    flagsets: list[Annotated[str, Field(pattern=NAME)]] = Field(default_factory=list)
     """Names of files in group_data/flagsets; what no flag set wants is removed from the host."""
     service_user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")] = "sglang"
     secrets: dict[str, _Secrets] = Field(default_factory=dict, repr=False)

@@ -77,3 +77,48 @@ def test_a_key_of_another_user_is_refused_with_who_can_hand_it_over(
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(Refused, match=r"this user may not read .*/ssh_key; run `.* as this user"):
         inventory.readable(planned)
+
+
+@pytest.fixture
+def _nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.lxc_node, "stop", lambda *_: None)
+    monkeypatch.setattr(lifecycle.network, "absent", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_nothing_runs")
+def test_a_down_that_was_killed_while_deleting_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lifecycle.plan("test-x", Size(), "198.51.100.0/27").save()
+    (tmp_path / "test-x/nodes").mkdir()
+
+    def killed(directory: Path) -> None:
+        (directory / "state.json").unlink(missing_ok=True)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            lifecycle.down("test-x")
+    # An `up` now would begin anew: nothing half deleted lies in its way.
+    assert not (tmp_path / "test-x").exists()
+    assert state.all_states() == []
+    lifecycle.down("test-x")
+    assert not places.removed("test-x").exists()
+    with pytest.raises(Refused, match="does not exist"):
+        lifecycle.down("test-x")
+    assert not (tmp_path / ".test-x.lock").exists()
+
+
+@pytest.mark.usefixtures("_nothing_runs")
+def test_what_an_older_down_left_without_a_state_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "test-x/nodes/pve1").mkdir(parents=True)
+    lifecycle.down("test-x")
+    assert not (tmp_path / "test-x").exists()
+
+
+def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(tmp_path: Path) -> None:
+    with lifecycle._alone(".x.lock"):
+        (tmp_path / ".x.lock").unlink()
+        with lifecycle._alone(".x.lock"):
+            assert (tmp_path / ".x.lock").exists()
