@@ -164,14 +164,17 @@ def _guest_up(state: State, home: Node, container: Container, status: str | None
 def down(name: str) -> None:
     """Remove the instance; images and wheels stay in the cache. May be killed and run again."""
     if not places.instance(name).exists() and not places.removed(name).exists():
-        states.load(name)  # says that there is none
+        print(f"  there is no sandbox {name}: nothing to remove")
+        return
     with _alone(f".{name}.lock"):
         if states.exists(name):
             state = states.load(name)
             for home in state.nodes:
-                lxc_node.stop(state, home)
+                with progress.shown(f"stopping node {home.name} and its containers"):
+                    lxc_node.stop(state, home)
             network.absent(state)
-        _swept(name)
+        with progress.shown(f"deleting the files of sandbox {name}"):
+            _swept(name)
         (places.ROOT / f".{name}.lock").unlink(missing_ok=True)
 
 
