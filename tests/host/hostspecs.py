@@ -4,6 +4,7 @@
 for itself, so the inventory is read in a process of its own.
 """
 
+import atexit
 import json
 import subprocess
 import sys
@@ -24,7 +25,7 @@ SSH_OPTIONS = {
 def of(inventory: str) -> list[str]:
     """One `pct://VMID@NODE?ssh_config=...` for each container of the group `inference`.
 
-    The ssh configuration is a file that lives as long as the machine's temporary directory.
+    The ssh configuration is a temporary file that ends with this process.
     """
     words = [sys.executable, "-m", "tests.host.hostspecs", str(Path(inventory).resolve())]
     root = Path(__file__).parents[2]
@@ -34,6 +35,7 @@ def of(inventory: str) -> list[str]:
     found = json.loads(done.stdout)
     with tempfile.NamedTemporaryFile("w", prefix="stoker-ssh-", delete=False) as file:
         file.write("\n".join(_stanza(name, data) for name, data in found["nodes"].items()))
+    atexit.register(Path(file.name).unlink, missing_ok=True)
     query = urlencode({"ssh_config": file.name})
     return [f"pct://{vmid}@{node}?{query}" for node, vmid in found["containers"]]
 
