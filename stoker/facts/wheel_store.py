@@ -19,7 +19,8 @@ class Store:
     """Sizes in bytes by file name, and the free bytes of that file system."""
 
     sizes: dict[str, int] = field(default_factory=dict)
-    free_bytes: int = 0
+    free_bytes: int | None = None
+    """None: it was not read."""
 
 
 class WheelStore(FactBase[Store]):

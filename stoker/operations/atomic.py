@@ -16,4 +16,5 @@ def written(file: File) -> Iterator[PyinfraCommand]:
     # Made empty first: an upload keeps the mode of the file it fills, so a secret is never open.
     yield StringCommand("install", "-m", f"{file.mode:04o}", "--", "/dev/null", QuoteString(beside))
     yield FileUploadCommand(StringIO(file.text), beside)
-    yield StringCommand("mv", "-f", "--", QuoteString(beside), QuoteString(str(file.path)))
+    # -T: into a directory of that name it would go, and nobody would miss the file.
+    yield StringCommand("mv", "-fT", "--", QuoteString(beside), QuoteString(str(file.path)))

@@ -98,7 +98,11 @@ def _locks_of(name: str, releases: list[Release]) -> list[Lock]:
         return []
 
 
-def _require_room(wanted: list[Wheel], free_bytes: int) -> None:
+def _require_room(wanted: list[Wheel], free_bytes: int | None) -> None:
+    if free_bytes is None:
+        raise Refused(
+            f"cannot fetch wheels: {layout.WHEELS} of {host.name} was not read; see why above"
+        )
     total = store.size_bytes(wanted)
     # Beside the wheels themselves, pip keeps a portion in its own folder while it fetches it.
     need = total + store.PORTION_BYTES

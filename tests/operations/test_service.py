@@ -83,9 +83,9 @@ def test_on_a_bare_machine_every_file_is_written_beside_and_renamed_then_enabled
     first = told.index(f"install -m 0600 -- /dev/null {env}.stoker-new")
     assert told[first + 1 : first + 3] == [
         f"upload {env}.stoker-new",
-        f"mv -f -- {env}.stoker-new {env}",
+        f"mv -fT -- {env}.stoker-new {env}",
     ]
-    assert told.index(f"mv -f -- {env}.stoker-new {env}") < told.index(f"upload {unit}.stoker-new")
+    assert told.index(f"mv -fT -- {env}.stoker-new {env}") < told.index(f"upload {unit}.stoker-new")
     assert told[-3:] == [
         "systemctl daemon-reload",
         "systemctl try-restart systemd-journald.service",

@@ -100,6 +100,11 @@ def test_too_little_room_is_said_with_the_sum_before_anything_is_done() -> None:
     ]
 
 
+def test_a_store_that_could_not_be_read_is_not_called_full() -> None:
+    (refusal,) = present(Store(), "gpu-a")
+    assert "wheels of pve1 was not read; see why above" in refusal[1]
+
+
 def test_a_container_that_does_not_answer_does_not_keep_the_others_waiting(
     _two_containers: Run,
 ) -> None:
