@@ -1,7 +1,7 @@
 """Processes of others on a port or GPU of ours: named, and ended only when told to."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import gevent
@@ -15,33 +15,41 @@ TERM_S = 60
 KILL_S = 30
 
 
-def in_the_way(holders: Sequence[Holder], units: Sequence[Unit]) -> list[Holder]:
-    """Who holds a port or GPU that these units want, and is none of them."""
-    names = {unit.name for unit in units}
+def in_the_way(
+    holders: Sequence[Holder], units: Sequence[Unit], ours: Collection[str] = ()
+) -> list[Holder]:
+    """Who holds a port or GPU that these units want, and is neither one of them nor of `ours`.
+
+    `ours` are the names of the other units that are wanted here. Their GPUs are theirs alone by
+    plan, but the driver may have them open every GPU's node.
+    """
+    names = {*ours, *(unit.name for unit in units)}
     ports = {port for unit in units for port in (unit.port, unit.nccl_port)}
     gpus = {gpu for unit in units for gpu in unit.gpus}
     return [h for h in holders if h.unit not in names and (h.ports & ports or h.gpus & gpus)]
 
 
-def clear_the_way(host: Any, units: Sequence[Unit], stop_foreign: bool) -> None:
+def clear_the_way(
+    host: Any, units: Sequence[Unit], ours: Collection[str], stop_foreign: bool
+) -> None:
     """Raises OperationError naming who is in the way; with `stop_foreign` servers are ended first.
 
     Only SGLang's own processes are ever ended: a training run listens on ports too.
     """
-    foreign = _foreign(host, units)
+    foreign = _foreign(host, units, ours)
     if foreign and stop_foreign:
         strangers = _strangers(foreign)
         if strangers:
             raise OperationError(_sentence(units, strangers, "end it yourself: it is no server"))
-        _end(host, units, foreign)
-        foreign = _foreign(host, units)
+        _end(host, units, ours, foreign)
+        foreign = _foreign(host, units, ours)
     if foreign:
         advice = "stop it, or set stop_foreign = True for this host"
         raise OperationError(_sentence(units, foreign, advice))
 
 
-def _foreign(host: Any, units: Sequence[Unit]) -> list[Holder]:
-    return in_the_way(host.get_fact(Holders), units) if units else []
+def _foreign(host: Any, units: Sequence[Unit], ours: Collection[str]) -> list[Holder]:
+    return in_the_way(host.get_fact(Holders), units, ours) if units else []
 
 
 def _strangers(holders: Sequence[Holder]) -> list[Holder]:
@@ -50,7 +58,7 @@ def _strangers(holders: Sequence[Holder]) -> list[Holder]:
     return [h for h in holders if not h.serves and h.parent not in servers]
 
 
-def _end(host: Any, units: Sequence[Unit], foreign: list[Holder]) -> None:
+def _end(host: Any, units: Sequence[Unit], ours: Collection[str], foreign: list[Holder]) -> None:
     """TERM to each server's first process, which ends its workers; KILL to what is left of them."""
     pids = {h.pid for h in foreign}
     for holder in foreign:
@@ -59,10 +67,10 @@ def _end(host: Any, units: Sequence[Unit], foreign: list[Holder]) -> None:
             _run(host, "systemctl", "stop", "--no-block", "--", holder.unit)
         elif holder.parent not in pids:
             _run(host, "kill", "-TERM", str(holder.pid))
-    if left := [h for h in _wait(host, units, TERM_S) if h.pid in pids]:
+    if left := [h for h in _wait(host, units, ours, TERM_S) if h.pid in pids]:
         for holder in left:
             _run(host, "kill", "-KILL", str(holder.pid))
-        _wait(host, units, KILL_S)
+        _wait(host, units, ours, KILL_S)
 
 
 def _is_what_it_runs(host: Any, holder: Holder) -> bool:
@@ -73,9 +81,9 @@ def _is_what_it_runs(host: Any, holder: Holder) -> bool:
     return main.strip() in (str(holder.pid), str(holder.parent))
 
 
-def _wait(host: Any, units: Sequence[Unit], seconds: float) -> list[Holder]:
+def _wait(host: Any, units: Sequence[Unit], ours: Collection[str], seconds: float) -> list[Holder]:
     ends = time.monotonic() + seconds
-    while (left := _foreign(host, units)) and time.monotonic() < ends:
+    while (left := _foreign(host, units, ours)) and time.monotonic() < ends:
         gevent.sleep(1)
     return left
 

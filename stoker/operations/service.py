@@ -97,7 +97,13 @@ def serving(
     if not silent:
         host.noop(f"{len(units)} unit(s) serve")
         return
-    plan = Plan(tuple(silent), frozenset(right), stop_foreign, patience or Patience())
+    plan = Plan(
+        tuple(silent),
+        frozenset(u.name for u in units),
+        frozenset(right),
+        stop_foreign,
+        patience or Patience(),
+    )
     yield FunctionCommand(bring_up, [plan], {})
 
 

@@ -24,6 +24,8 @@ class Plan:
     """What has to be done for these units to serve."""
 
     units: tuple[Unit, ...]
+    ours: frozenset[str]
+    """Every unit that is wanted on the host, these and those that serve already."""
     right: frozenset[str]
     """Of these the process is right already: they are only followed."""
     stop_foreign: bool
@@ -58,13 +60,13 @@ def _told(host: Any, act: Any) -> bool:
 def _bring_up(host: Any, plan: Plan) -> None:
     by_name = {unit.name: unit for unit in plan.units}
     starting = [unit for unit in plan.units if unit.name not in plan.right]
-    clear_the_way(host, starting, plan.stop_foreign)
+    clear_the_way(host, starting, plan.ours, plan.stop_foreign)
     for wave in waves([(unit.name, unit.flagset) for unit in plan.units]):
         fresh = [name for name in wave if name not in plan.right]
         if fresh:
             _stop(host, tuple(fresh))
             # The ports are free now, or somebody else took them in between.
-            clear_the_way(host, [by_name[name] for name in fresh], stop_foreign=False)
+            clear_the_way(host, [by_name[name] for name in fresh], plan.ours, stop_foreign=False)
             _run(host, "start", "--no-block", *fresh)
         _follow(host, [by_name[name] for name in wave], plan.patience)
 

@@ -112,9 +112,9 @@ def _environment(
     cache = layout.kernel_cache(venv)
     yield "CUDA_HOME", str(cuda_home)
     yield "PATH", f"{venv}/bin:{cuda_home}/bin:{SYSTEM_PATH}"
-    if gpus:
-        yield "CUDA_DEVICE_ORDER", "PCI_BUS_ID"
-        yield "CUDA_VISIBLE_DEVICES", ",".join(map(str, gpus))
+    yield "CUDA_DEVICE_ORDER", "PCI_BUS_ID"
+    # Set without a GPU too: else a server on the CPU would hold every GPU of the container.
+    yield "CUDA_VISIBLE_DEVICES", ",".join(map(str, gpus))
     # HOME catches every cache that is named after it: deep_gemm, tvm-ffi, sglang, tilelang ...
     yield "HOME", str(cache)
     yield "XDG_CACHE_HOME", f"{cache}/.cache"

@@ -37,7 +37,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(right: frozenset[str] = frozenset(), stop_foreign: bool = False, **changed: Any) -> Plan:
-    return Plan(units(**changed), right, stop_foreign, Patience(idle_s=50, silent_s=90))
+    mine = units(**changed)
+    return Plan(
+        mine, frozenset(u.name for u in mine), right, stop_foreign, Patience(idle_s=50, silent_s=90)
+    )
 
 
 def answered(questions: Any) -> dict[str, Answer]:
@@ -179,3 +182,11 @@ def test_a_unit_that_does_not_stop_is_told_and_not_waited_for_for_ever() -> None
     host = FakeHost({Startup: replace(LOADING, active="deactivating")})
     assert not take_down(None, host, ("sglang.service",))
     assert "still there after 600 s; recover the container from its node" in host.said[-1]
+
+
+def test_our_other_servers_are_not_in_the_way_of_each_other() -> None:
+    """The driver may open the nodes of every GPU in every process that uses one."""
+    sister = replace(NOHUP, unit="sglang@7.service", ports=frozenset(), gpus=frozenset({0, 7}))
+    gpu = units(placement={"layout": "one-per-gpu", "gpus": (0,)})
+    assert foreign.in_the_way([sister], gpu) == [sister]
+    assert foreign.in_the_way([sister], gpu, {"sglang@7.service"}) == []

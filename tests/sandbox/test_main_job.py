@@ -49,7 +49,7 @@ def test_what_was_deployed_passes_the_checks_of_a_real_lab(site: Site) -> None:
 
 def test_a_newer_kernels_breaks_the_server_and_the_proof_of_it_says_how(site: Site) -> None:
     """What an unlocked install of 0.5.12 gets today; the lock is what keeps it away."""
-    unit = "/usr/local/lib/systemd/system/sglang.service"
+    unit = "/usr/local/lib/systemd/system/sglang@0.service"
     python = site.node(f"pct exec 200 -- sed -n s/^Python=//p {unit}").stdout.strip()
     uv = site.node("pct exec 200 -- sh -c 'echo /opt/stoker/uv/*/uv'").stdout.strip()
     ca = "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"
@@ -110,7 +110,7 @@ def test_a_run_killed_at_any_point_is_simply_run_again(site: Site) -> None:
     print(f"STOKER_TEST_SEED={seed}")
     moments = random.Random(seed)
     tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
-    before = site.status()["sglang.service"]["pid"]
+    before = site.status()["sglang@0.service"]["pid"]
     killed = []
     for number, operation in enumerate(KILLED_IN):
         site.flag_set("sandbox-tiny", env={**tiny["env"], "STOKER_ROUND": str(number)})
@@ -118,7 +118,7 @@ def test_a_run_killed_at_any_point_is_simply_run_again(site: Site) -> None:
     assert any(killed[3:])
     run = site.deploy()
     assert run.rc == 0, run.text
-    assert site.status()["sglang.service"]["pid"] != before
+    assert site.status()["sglang@0.service"]["pid"] != before
     again = site.deploy()
     assert (again.rc, again.changed) == (0, 0), again.text
 

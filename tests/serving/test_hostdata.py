@@ -17,7 +17,7 @@ def refusal(**hosts: Any) -> list[str]:
 
 
 def test_sound_data_and_a_node_without_any_pass() -> None:
-    secrets = {"*": {"API_KEY": "k"}, "sglang": {"HF_TOKEN": "t"}, "sglang.service": {"A": "b"}}
+    secrets = {"*": {"API_KEY": "k"}, "sglang@0": {"HF_TOKEN": "t"}, "sglang@0.service": {"A": "b"}}
     hostdata.check(SITE, {"gpu-a": {**TINY, "secrets": secrets}, "pve1": {}})
 
 
@@ -51,10 +51,9 @@ def test_an_empty_key_is_no_key() -> None:
 
 
 def test_a_secret_for_a_unit_that_is_not_there_is_named_or_a_server_would_stand_open() -> None:
-    told = refusal(a={**TINY, "secrets": {"sglang@0": {"API_KEY": "k"}}})
-    assert (
-        told[1] == "a: secrets.sglang@0: there is no such unit; there are: sglang, sglang.service"
-    )
+    told = refusal(a={**TINY, "secrets": {"sglang@9": {"API_KEY": "k"}}})
+    known = "there is no such unit; there are: sglang@0, sglang@0.service"
+    assert told[1] == f"a: secrets.sglang@9: {known}"
 
 
 def test_flag_sets_that_cannot_live_together_are_told_before_the_hours_of_installing() -> None:
