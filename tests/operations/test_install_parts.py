@@ -104,7 +104,7 @@ def test_the_cuda_tree_gets_what_the_wheels_leave_out() -> None:
     new = "/etc/profile.d/stoker-cuda.sh.stoker-new"
     assert empty == f"install -m 0644 -- /dev/null {new}"
     assert profile == ("put", PROFILE, new)
-    assert named == f"mv -f -- {new} /etc/profile.d/stoker-cuda.sh"
+    assert named == f"mv -fT -- {new} /etc/profile.d/stoker-cuda.sh"
 
 
 def test_a_whole_cuda_tree_is_left_alone() -> None:
