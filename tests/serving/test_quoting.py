@@ -29,11 +29,11 @@ def test_a_word_of_execstart_is_quoted_as_systemd_reads_it(value: str, written: 
 
 
 @given(PRINTABLE)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_printable_word_comes_back_from_its_quoting(value: str) -> None:
     # systemd's rules for these characters are the shell's, but for % and $ doubled.
     (read,) = shlex.split(quoting.word(value))
-    assert read.replace("%%", "%").replace("$$", "$") == value.replace("%%", "%").replace("$$", "$")
+    assert read.replace("%%", "%").replace("$$", "$") == value
 
 
 @given(PRINTABLE)

@@ -24,12 +24,13 @@ def _high(ends: Tuple[int, int]) -> Tuple[int, int]:
 
 
 def spawn(words: List[str], env: Dict[str, str], places: Dict[int, int]) -> int:
-    """Start a program in a session of its own; `places` maps its descriptors to ours."""
+    """Start a program in a session of its own; `places` maps its descriptors to ours.
+
+    No signal is ignored in it: neither what Python ignores nor what nohup had ignored for us.
+    """
     actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in places.items()]
-    ignored_by_python = (signal.SIGPIPE, signal.SIGXFSZ)
-    return os.posix_spawn(
-        words[0], words, env, file_actions=actions, setsid=True, setsigdef=ignored_by_python
-    )
+    usual = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    return os.posix_spawn(words[0], words, env, file_actions=actions, setsid=True, setsigdef=usual)
 
 
 class Outbox:
