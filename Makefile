@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test unit sandbox-test bench bench-full lock requirements down
+.PHONY: help demo test unit unit-agent unit-rest sandbox-test bench bench-full lock requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -33,7 +33,13 @@ down: ## remove the demo's node and containers; downloads are kept
 test: unit sandbox-test ## everything that proves the project, in order of cost
 
 unit: $(VENV)/.complete ## lint, types and the tests that need no container
-	$(BIN)/pytest -q -m "not sandbox and not gpu"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync unit-agent unit-rest
+
+unit-agent: # mostly waiting, so it goes beside the rest
+	$(BIN)/pytest -q tests/pct -m "not sandbox"
+
+unit-rest:
+	$(BIN)/pytest -q --ignore tests/pct -m "not sandbox and not gpu"
 
 sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
 	$(BIN)/pytest -q -m sandbox --durations=10
