@@ -30,8 +30,8 @@ def sandbox() -> Iterator[Any]:
     kept = os.environ.get("STOKER_TEST_SANDBOX")
     command = [sys.executable, "-m", "stoker.sandbox"]
     if not kept:
-        size = ["--name", "test-pct", "--containers", str(CONTAINERS)]
+        size = ["--name", "test-agent", "--containers", str(CONTAINERS)]
         subprocess.run([*command, "up", *size], check=True)
-    yield state.load(kept or "test-pct")
+    yield state.load(kept or "test-agent")
     if not kept:
-        subprocess.run([*command, "down", "--name", "test-pct"], check=True)
+        subprocess.run([*command, "down", "--name", "test-agent"], check=True)
