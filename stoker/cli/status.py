@@ -14,6 +14,7 @@ from rich.table import Table
 from stoker.cli.hosts import connected
 from stoker.facts.servers import Server, Servers
 from stoker.facts.startup import Answer, Question, Tokens
+from stoker.pct.errors import PctError
 
 SERVING = "serving"
 
@@ -65,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     """The servers of one host."""
+    if problem := _closed(host):
+        return [Row(host.name, state="unreachable", problem=problem)]
     servers: dict[str, Server] = host.get_fact(Servers)
     questions = tuple(_questions(servers, ask))
     answers = host.get_fact(Tokens, questions=questions) if questions else {}
@@ -72,6 +75,21 @@ def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     there = {server.flagset for server in servers.values()}
     lacking = [name for name in host.data.get("flagsets") or [] if name not in there]
     return rows + [Row(host.name, state="missing", flagset=name) for name in lacking]
+
+
+def _closed(host: Any) -> str:
+    """Why nothing can be asked there, in a sentence; empty if it can.
+
+    A fact would not tell: it takes its default where the container is stopped or absent.
+    """
+    vmid = getattr(host.connector, "vmid", None)
+    if vmid is None:
+        return ""
+    try:
+        host.connector.node.run("true", vmid=vmid)
+    except PctError as error:
+        return str(error)
+    return ""
 
 
 def _questions(servers: dict[str, Server], ask: str | None) -> Iterator[Question]:

@@ -8,6 +8,7 @@ import pytest
 from stoker.cli.status import rows_of, state_of
 from stoker.facts.servers import Servers
 from stoker.facts.startup import Answer, Tokens
+from stoker.pct.errors import Stopped
 from tests.operations.hosts import FakeHost
 from tests.operations.test_service import server
 from tests.serving.flagsets import units
@@ -17,10 +18,33 @@ TOKEN = Answer(1, "fire", None)
 
 class Host(FakeHost):
     name = "gpu-a"
+    connector: Any = None
 
     def __init__(self, facts: dict[Any, Any], flagsets: list[str]) -> None:
         super().__init__(facts)
         self.data = SimpleNamespace(flagsets=flagsets, get=lambda key: flagsets)
+
+
+class Stopping:
+    """The connector of a container that is stopped."""
+
+    vmid = 200
+
+    def __init__(self) -> None:
+        self.node = self
+
+    def run(self, text: str, vmid: int) -> None:
+        raise Stopped(f"cannot enter CT {vmid}: it is stopped; start it")
+
+
+def test_a_stopped_container_is_told_as_such_and_not_as_without_servers() -> None:
+    host = Host({}, ["tiny"])
+    host.connector = Stopping()
+    (row,) = rows_of(host)
+    assert (row.state, row.problem) == (
+        "unreachable",
+        "cannot enter CT 200: it is stopped; start it",
+    )
 
 
 @pytest.mark.parametrize(
