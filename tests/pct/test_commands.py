@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stoker.pct import errors
 from stoker.pct.client import Node
 
 
@@ -103,3 +104,9 @@ def test_output_is_handed_on_while_the_command_runs(node: Node) -> None:
     )
     assert [(name, data) for name, data, _ in came] == [("stdout", b"a\n"), ("stderr", b"b\n")]
     assert came[1][2] - came[0][2] > 0.3
+
+
+def test_a_command_that_had_to_succeed_tells_its_code_and_its_last_words(node: Node) -> None:
+    assert node.run("true").require("look").code == 0
+    with pytest.raises(errors.CommandFailed, match=r"cannot look: .* ended with 3: no such thing;"):
+        node.run("echo no such thing >&2; exit 3").require("look")

@@ -34,6 +34,16 @@ def refusal(tmp_path: Path, text: str) -> str:
     return str(refused.value)
 
 
+def check_changed(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    """The good flag set with `old` made `new` has this problem; it loads where that is empty."""
+    text = GOOD.replace(old, new)
+    if problem:
+        assert problem in refusal(tmp_path, text)
+    else:
+        (tmp_path / "tiny.yaml").write_text(text)
+        load(tmp_path, ["tiny"])
+
+
 def test_a_good_flag_set_loads(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(GOOD)
     (flagset,) = load(tmp_path, ["tiny"])
@@ -100,12 +110,7 @@ def test_a_duplicate_key_is_refused_with_both_lines(tmp_path: Path) -> None:
     ],
 )
 def test_hostile_text_ends_in_a_sentence(tmp_path: Path, old: str, new: str, problem: str) -> None:
-    text = GOOD.replace(old, new)
-    if problem:
-        assert problem in refusal(tmp_path, text)
-    else:
-        (tmp_path / "tiny.yaml").write_text(text)
-        load(tmp_path, ["tiny"])
+    check_changed(tmp_path, old, new, problem)
 
 
 @pytest.mark.parametrize(
@@ -169,12 +174,7 @@ def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
     ],
 )
 def test_contradictions_are_found(tmp_path: Path, old: str, new: str, problem: str) -> None:
-    text = GOOD.replace(old, new)
-    if problem:
-        assert problem in refusal(tmp_path, text)
-    else:
-        (tmp_path / "tiny.yaml").write_text(text)
-        load(tmp_path, ["tiny"])
+    check_changed(tmp_path, old, new, problem)
 
 
 def test_ranks_that_do_not_fill_the_gpus_are_refused(tmp_path: Path) -> None:
