@@ -14,14 +14,42 @@ ROOT = Path(__file__).parent.parent
 # Room -> what of ours it may import. A room not named here may import nothing of ours.
 MAY_IMPORT: dict[str, set[str]] = {
     "deploy": {"roles", "stoker.operations"},
-    "roles": {"stoker.operations", "stoker.facts", "stoker.serving", "stoker.refused"},
-    "stoker.operations": {"stoker.operations", "stoker.facts", "stoker.serving", "stoker.refused"},
-    "stoker.facts": {"stoker.facts", "stoker.serving", "stoker.refused"},
+    "recover": {"roles", "stoker.operations"},
+    "roles": {
+        "stoker.operations",
+        "stoker.facts",
+        "stoker.serving",
+        "stoker.health",
+        "stoker.refused",
+    },
+    "stoker.operations": {
+        "stoker.operations",
+        "stoker.facts",
+        "stoker.serving",
+        "stoker.health",
+        "stoker.recovery",
+        "stoker.refused",
+    },
+    "stoker.facts": {
+        "stoker.facts",
+        "stoker.serving",
+        "stoker.health",
+        "stoker.recovery",
+        "stoker.refused",
+    },
+    "stoker.health": {"stoker.health"},
+    "stoker.recovery": {"stoker.health", "stoker.recovery"},
     "stoker.serving": {"stoker.serving", "stoker.refused"},
     "stoker.pct": {"stoker.pct"},
     "stoker.connector": {"stoker.pct"},
     "stoker.testinfra": {"stoker.pct"},
-    "stoker.cli": {"stoker.facts", "stoker.serving", "stoker.refused", "stoker.pct"},
+    "stoker.cli": {
+        "stoker.facts",
+        "stoker.serving",
+        "stoker.health",
+        "stoker.refused",
+        "stoker.pct",
+    },
     "stoker.sandbox": {"stoker.sandbox", "stoker.refused"},
     "stoker.refused": set(),
     "inventory": {"stoker.sandbox"},
@@ -85,7 +113,7 @@ def test_nobody_imports_across_the_plan() -> None:
 
 
 def test_pure_rooms_do_not_know_pyinfra() -> None:
-    pure = ("stoker.serving", "stoker.pct", "stoker.health")
+    pure = ("stoker.serving", "stoker.pct", "stoker.health", "stoker.recovery")
     wrong = [
         f"{module_of(path)} imports {name}"
         for path in python_files()
@@ -96,15 +124,24 @@ def test_pure_rooms_do_not_know_pyinfra() -> None:
     assert wrong == []
 
 
+ON_A_NODE = ("stoker.pct", "stoker.health", "stoker.recovery", "stoker.sandbox.node")
+
+
 def test_what_runs_on_a_node_needs_only_the_standard_library() -> None:
     wrong = [
         f"{path.name} imports {name}"
         for path in python_files()
-        if module_of(path).startswith(("stoker.pct", "stoker.sandbox.node"))
+        if module_of(path).startswith(ON_A_NODE)
         for name in imports_of(path)
         if name.split(".")[0] not in {*sys.stdlib_module_names, "stoker"}
     ]
     assert wrong == []
+
+
+def test_what_runs_on_a_node_is_python_3_9() -> None:
+    for path in python_files():
+        if module_of(path).startswith(("stoker.pct.agent", "stoker.health", "stoker.recovery")):
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
 
 
 def test_no_file_names_a_package_registry() -> None:
