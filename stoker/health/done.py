@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stoker.health.acts import Change
+
 Key = tuple[int, int]
 """A process for good: pid and start time in clock ticks."""
 
@@ -45,6 +47,8 @@ class Done:
     """Processes that were sent KILL."""
     wanted: frozenset[str] = frozenset()
     """Units that have to serve in the end."""
+    changes: tuple[Change, ...] = ()
+    """What has to be given back, oldest first."""
     ran: bool = True
     """Whether the container ran when we began."""
     reset_this_boot: frozenset[str] = frozenset()

@@ -219,7 +219,7 @@ class Situation:
 
     def gpus_of(self, unit: UnitState) -> frozenset[str]:
         """UUIDs that a unit uses."""
-        return self.uuids & frozenset(unit.gpus) if unit.gpus else self.uuids
+        return self.uuids if unit.gpus is None else self.uuids & frozenset(unit.gpus)
 
 
 def tolerated(holder: Holder) -> bool:

@@ -31,9 +31,8 @@ class UnitState:
     age_s: float | None = None
     """Of its main process."""
     restarts: int = 0
-    stop_timeout_s: float = 90.0
-    gpus: tuple[str, ...] = ()
-    """UUIDs that its CUDA_VISIBLE_DEVICES leaves it; empty: all of the container."""
+    gpus: tuple[str, ...] | None = None
+    """UUIDs that its CUDA_VISIBLE_DEVICES leaves it; None: all of the container."""
     guarded: bool = False
     """Whether it waits for its GPUs' baseline before it starts."""
     url: str = ""
