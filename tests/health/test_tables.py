@@ -1,3 +1,6 @@
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,19 @@ def test_a_table_without_a_description_is_told(
     monkeypatch.setattr(build, "DATA", tmp_path)
     assert build.main([]) == 2
     assert "weather.yaml: there is no such table" in capsys.readouterr().err
+
+
+def test_the_tables_are_read_out_of_one_zipped_file(tmp_path: Path) -> None:
+    root = Path(build.__file__).parent.parent
+    one_file = tmp_path / "stoker.pyz"
+    with zipfile.ZipFile(one_file, "w") as file:
+        file.writestr(
+            "__main__.py", "from stoker.health import xids; print(xids.meaning(79).ceiling)"
+        )
+        file.write(root / "stoker" / "__init__.py", "stoker/__init__.py")
+        for path in (root / "stoker" / "health").rglob("*"):
+            if path.suffix in (".py", ".json"):
+                file.write(path, path.relative_to(root))
+    words = [sys.executable, "-IS", str(one_file)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert said == "reboot\n"
