@@ -19,6 +19,7 @@ Key = TypeVar("Key", bound=Hashable)
 PATIENCE_S = 0.5
 """How long one read may take before its child is given up."""
 _DYING_S = 0.05
+_GATHERING_S = 0.003  # answers come in their thousands: not each is worth waking up for
 
 _abandoned: set[int] = set()
 
@@ -112,6 +113,8 @@ def _collected(reading: int, count: int, budget: Budget) -> list[Any]:
             break
         *lines, rest = (rest + data).split(b"\n")
         found.extend(json.loads(line) for line in lines)
+        if len(found) < count:
+            time.sleep(_GATHERING_S)
     return found
 
 

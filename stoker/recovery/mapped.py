@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Callable, Dict, Optional, Tuple
+from typing import Callable, Dict, Optional
 
 from stoker.recovery import files, numbers
 from stoker.recovery.numbers import Number
 
-File = Tuple[str, str, str]
-"""File system, inode and path of a mapped file."""
+File = bytes
+"""A mapped file as a line of maps ends: file system, inode and path."""
+_ANONYMOUS = b"00:00 0"
 
 
 class Mappings:
@@ -58,18 +59,18 @@ class Mappings:
         found = {self._known[file] for file in mapped}
         return sorted(number for number in found if number and self._wanted(number))
 
-    def _files(self, pid: int) -> dict[File, str] | None:
+    def _files(self, pid: int) -> dict[File, bytes] | None:
         """Every mapped file, with the address range of one of its mappings; None: no mappings."""
-        with open(f"{self._proc}/{pid}/maps", "rb") as stream:
-            lines = stream.read().decode("utf-8", "replace").split("\n")
+        with open(f"{self._proc}/{pid}/maps", "rb", buffering=0) as stream:
+            lines = stream.readall().split(b"\n")
         mapped = {}
         for line in lines:
-            fields = line.split(None, 5)
-            if len(fields) > 5 and fields[4] != "0":
-                mapped[(fields[3], fields[4], fields[5])] = fields[0]
+            fields = line.split(b" ", 3)  # range, access, offset, file
+            if len(fields) > 3 and not fields[3].startswith(_ANONYMOUS):
+                mapped[fields[3]] = fields[0]
         return mapped if len(lines) > 1 else None
 
-    def _learn(self, pid: int, mapped: dict[File, str]) -> bool:
+    def _learn(self, pid: int, mapped: dict[File, bytes]) -> bool:
         """Look at files not met before; False if a mapping was not there any more."""
         unseen = [file for file in mapped if file not in self._known]
         if not unseen:
@@ -77,7 +78,7 @@ class Mappings:
         ranges = os.open(f"{self._proc}/{pid}/map_files", os.O_RDONLY | os.O_DIRECTORY)
         try:
             for file in unseen:
-                start, _, end = mapped[file].partition("-")
+                start, _, end = mapped[file].partition(b"-")
                 name = f"{int(start, 16):x}-{int(end, 16):x}"
                 try:
                     self._known[file] = numbers.of(ranges, name)
