@@ -21,6 +21,7 @@ from stoker.sandbox import (
     places,
     progress,
     sources,
+    stuck,
 )
 from stoker.sandbox import state as states
 from stoker.sandbox.files import refuse_mounts, remove_tree
@@ -183,7 +184,9 @@ def down(name: str) -> None:
             state = states.load(name)
             for home in state.nodes:
                 with progress.shown(f"stopping node {home.name} and its containers"):
+                    stuck.released(state, home)
                     lxc_node.stop(state, home)
+                    stuck.cleared(state, home)
             network.absent(state)
         with progress.shown(f"deleting the files of sandbox {name}"):
             _swept(name)
