@@ -105,7 +105,7 @@ def test_the_containers_lock_is_the_deployments(machine: Machine) -> None:
     held = Held(locking.paths(machine, 200), "recovery of CT 200")
     with pytest.raises(Refusal) as refused:
         Locks(machine.locks).take(200, "deploy by ann")
-    assert refused.value.more["who"] == "recovery of CT 200"
+    assert refused.value.answer["who"] == "recovery of CT 200"
     held.free()
 
 
@@ -142,7 +142,7 @@ def started(machine: Machine, way: str) -> subprocess.Popen[str]:
     )
 
 
-def until_taken(child: "subprocess.Popen[str]") -> None:
+def until_taken(child: subprocess.Popen[str]) -> None:
     assert child.stdout is not None
     assert "taken\n" in iter(child.stdout.readline, "")
 
