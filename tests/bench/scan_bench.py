@@ -23,7 +23,7 @@ from stoker.recovery.targets import Targets
 
 WANTED_S = 1.0
 _FULL = (1, 7)
-_TARGETS = Targets(exact={_FULL: "nvidia0"}, majors={}, gpus={"nvidia0": "GPU-0"})
+TARGETS = Targets(exact={_FULL: "nvidia0"}, majors={}, gpus={"nvidia0": "GPU-0"})
 Found = TypeVar("Found")
 _LS = "ls -l /proc/[0-9]*/fd"
 
@@ -36,16 +36,16 @@ def main() -> int:
     asked.add_argument("--holders", type=int, default=8, help="how many of them hold the device")
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        node = _node(Path(folder))
-        with _running(given.processes, given.files, given.holders, node) as holding:
-            return _measured(given.processes * given.files, holding, node)
+        shared = node(Path(folder))
+        with running(given.processes, given.files, given.holders, shared) as holding:
+            return _measured(given.processes * given.files, holding, shared)
 
 
 def _measured(files: int, holding: set[int], node: Path) -> int:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
     try:
-        found, own = _best(lambda: scan(Machine(), _TARGETS)[0], 5)
+        found, own = _best(lambda: scan(Machine(), TARGETS)[0], 5)
         right = {holder.pid for holder in found} == holding
         _row("Stoker's scan", own, own, right)
         fuser, took = _best(lambda: _words(["fuser", str(node)]), 3)
@@ -93,7 +93,7 @@ def _pids() -> list[str]:
     return [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
-def _node(folder: Path) -> Path:
+def node(folder: Path) -> Path:
     """A node of a device that nobody else has open."""
     node = folder / "nvidia0"
     os.mknod(node, 0o600 | 0o020000, os.makedev(*_FULL))
@@ -101,7 +101,7 @@ def _node(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _running(processes: int, files: int, holders: int, node: Path) -> Iterator[set[int]]:
+def running(processes: int, files: int, holders: int, node: Path) -> Iterator[set[int]]:
     """So many processes, and the pids of those that hold the device."""
     pids: list[int] = []
     reading, writing = os.pipe()
