@@ -38,14 +38,14 @@ class GpuNode(FactBase[dict[str, Any] | None]):
         return looked
 
 
-class RecoveryPlan(FactBase[list[dict[str, Any]]]):
+class RecoveryPlan(FactBase[Sequence[dict[str, Any]]]):
     """What `recover` would do for a container, as the lines it tells; nothing: it told none.
 
     `options`: its words, such as `--allow-restart`. The plan is of the moment: nobody acts on it.
     """
 
     @staticmethod
-    def default() -> list[dict[str, Any]]:
+    def default() -> Sequence[dict[str, Any]]:
         return []
 
     def command(self, vmid: int, options: Sequence[str] = ()) -> StringCommand:
@@ -53,7 +53,7 @@ class RecoveryPlan(FactBase[list[dict[str, Any]]]):
         # Its exit code says what it found, which is no failure of the fact.
         return StringCommand(_within(LOOK_S, words), "|| true")
 
-    def process(self, output: list[str]) -> list[dict[str, Any]]:
+    def process(self, output: list[str]) -> Sequence[dict[str, Any]]:
         return [json.loads(line) for line in output if line.startswith("{")]
 
 

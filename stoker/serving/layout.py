@@ -15,6 +15,8 @@ ENABLED = PurePosixPath("/etc/systemd/system/multi-user.target.wants")
 """Where `systemctl enable` links the units that start at boot."""
 WHEELS = STATE / "wheels"
 """The node's wheel store; mounted read-only at the same path in each container."""
+PYZ = STATE / "stoker.pyz"
+"""On a node: what looks at its GPUs and recovers them, one file for the node's own python3."""
 VENVS = OPT / "venvs"
 SERVICE_HOME = PurePosixPath("/var/lib/sglang")
 LAUNCHER = OPT / "launch" / "sglang_launch_server.py"
