@@ -21,6 +21,8 @@ VENVS = OPT / "venvs"
 SERVICE_HOME = PurePosixPath("/var/lib/sglang")
 LAUNCHER = OPT / "launch" / "sglang_launch_server.py"
 """What a unit starts: SGLang's own launcher, with the API key from the environment."""
+GUARD = OPT / "launch" / "await_gpus.py"
+"""What a unit runs before that: waits until its GPUs are free."""
 STAGER = OPT / "launch" / "stage_model.sh"
 JOURNAL = PurePosixPath("/etc/systemd/journald.conf.d/stoker.conf")
 

@@ -72,6 +72,8 @@ def files_of(units: Iterable[Unit]) -> tuple[File, ...]:
     refuse_conflicts(units)
     stages = {unit.stage.name: unit.stage for unit in units if unit.stage}
     support = [File(layout.JOURNAL, JOURNAL_CONF), _inside(layout.LAUNCHER)] if units else []
+    if any(unit.gpus for unit in units):
+        support.append(_inside(layout.GUARD))
     if stages:
         support.append(_inside(layout.STAGER, 0o755))
     return (
