@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test bench bench-full lock requirements down
+.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -43,6 +43,9 @@ unit-rest:
 
 sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
 	$(BIN)/pytest -q -m sandbox --durations=10
+
+scenarios: $(VENV)/.complete ## the scenarios of recovery alone, and their table
+	$(BIN)/pytest -q -m "scenario and not gpu"
 
 bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of seconds and ratios
 	$(BIN)/python -m tests.bench

@@ -6,6 +6,7 @@ import pytest
 
 import stoker.testinfra  # noqa: F401 - registers the backend pct://
 from tests.host import hostspecs
+from tests.scenarios import Board
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,6 +14,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Board(), "scenarios")
     inventory = config.getoption("--inventory")
     if inventory and not config.option.hosts:
         config.option.hosts = ",".join(hostspecs.of(inventory))
