@@ -12,6 +12,7 @@ from stoker.serving import loading, selection
 from stoker.serving.flagset import CONTROL, NAME, OWNED_ENV, FlagSet
 from stoker.serving.placement import units_of
 from stoker.serving.rendering import files_of
+from stoker.serving.watch import Watch
 
 
 def _secret_name(name: str) -> str:
@@ -86,7 +87,10 @@ class HostData(_Strict):
     """Unit, or `*` for all -> secret's name -> secret."""
     stop_foreign: bool = False
     wheel_index: WheelIndex | None = None
-    recovery: Recovery = Recovery()
+    recovery: Recovery | None = None
+    """Of a container."""
+    watch: Watch | None = None
+    """Of a node; None: nobody watches it."""
 
 
 KEYS = tuple(HostData.model_fields)
