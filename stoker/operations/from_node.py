@@ -112,8 +112,8 @@ def _look(host: Any, units: Sequence[Unit]) -> Seen | None:
     if ran.code != 0:
         last = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or "nothing"
         host.log(
-            f"the node of CT {vmid} cannot say who holds its GPUs: {last}; going on, "
-            "each server waits for its GPUs itself",
+            f"the node of CT {vmid} cannot say who holds its GPUs: {last}; see "
+            "stoker gpus, each server waits for its GPUs by itself too",
             log_func=logger.warning,
         )
         return None

@@ -116,8 +116,8 @@ def test_a_node_that_cannot_say_is_a_warning_and_the_servers_wait_themselves() -
     host = container("Traceback\nImportError: no lzma")
     from_node.require_free(host, on(1))
     assert host.said == [
-        "the node of CT 200 cannot say who holds its GPUs: ImportError: no lzma; going on, each "
-        "server waits for its GPUs itself"
+        "the node of CT 200 cannot say who holds its GPUs: ImportError: no lzma; see stoker gpus, "
+        "each server waits for its GPUs by itself too"
     ]
 
 
