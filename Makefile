@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock requirements down
+.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -58,6 +58,9 @@ pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
 
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)
+
+tables: $(VENV)/.complete ## make the tables of stoker/health from their rows
+	$(BIN)/python tables/build.py
 
 requirements: $(VENV)/.complete ## refresh requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
