@@ -18,22 +18,22 @@ from stoker.sandbox.tenant import PORT
 from tests.sandbox.site import ROOT, Site, standing
 
 UNITS = "/usr/local/lib/systemd/system"
-_UNIT = f"""\
+_UNIT = """\
 [Unit]
-Description=STAND-IN for SGLang on GPU {{gpu}}
+Description=STAND-IN for SGLang on GPU {gpu}
 StartLimitIntervalSec=3600
 StartLimitBurst=3
 
 [Service]
 Type=exec
-ExecStart=/usr/bin/python3 -m sglang.launch_server --model-path tiny --host 127.0.0.1 --port {{port}}
+ExecStart=/usr/bin/python3 -m sglang.launch_server --model-path tiny --host 127.0.0.1 --port {port}
 Restart=always
 RestartSec=1
 KillMode=mixed
 TimeoutStopSec=30
 Environment=PYTHONPATH=/opt/standin LD_PRELOAD=libcuda.so.1
-Environment=CUDA_VISIBLE_DEVICES={{gpu}} STANDIN_LOAD_S=1
-EnvironmentFile=/etc/stoker/sglang@{{gpu}}.env
+Environment=CUDA_VISIBLE_DEVICES={gpu} STANDIN_LOAD_S=1
+EnvironmentFile=/etc/stoker/sglang@{gpu}.env
 User=root
 WorkingDirectory=/opt/standin
 
@@ -43,7 +43,7 @@ WantedBy=multi-user.target
 [X-Stoker]
 FlagSet=stand-in
 SGLang=0.0
-URL=http://127.0.0.1:{{port}}
+URL=http://127.0.0.1:{port}
 Model=tiny
 Python=/usr/bin/python3
 """

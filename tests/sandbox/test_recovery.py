@@ -102,9 +102,7 @@ def test_a_respawner_needs_the_container_restarted(at: Room, record_property: No
 
 
 @pytest.mark.scenario("K7")
-def test_a_fork_bomb_ends_at_the_latest_with_the_container(
-    at: Room, record_property: Note
-) -> None:
+def test_a_fork_bomb_ends_at_the_latest_with_the_container(at: Room, record_property: Note) -> None:
     at.stuck("fork-bomb")
     cleared(at, record_property, RESTART)
 
@@ -167,9 +165,7 @@ def test_memory_that_hangs_on_persistence_is_freed_by_switching_it(
 
 
 @pytest.mark.scenario("L7", "L8")
-def test_memory_that_stays_needs_a_reset_that_was_allowed(
-    at: Room, record_property: Note
-) -> None:
+def test_memory_that_stays_needs_a_reset_that_was_allowed(at: Room, record_property: Note) -> None:
     at.stuck("never-release")
     refused = at.recover("--serve", RESTART)
     assert refused.code == 11, refused.text
@@ -245,9 +241,7 @@ def test_a_run_goes_on_when_its_ssh_drops_and_the_next_call_picks_it_up(at: Room
 
 @pytest.mark.scenario("L25", "L40")
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
-def test_a_run_that_is_killed_leaves_nothing_masked_for_the_next_one(
-    at: Room, signal: str
-) -> None:
+def test_a_run_that_is_killed_leaves_nothing_masked_for_the_next_one(at: Room, signal: str) -> None:
     at.stuck("late-release")
     line = "timeout 4 python3 /var/lib/stoker/stoker.pyz recover 200 --serve"
     at.site.node(line, check=False)
@@ -266,8 +260,10 @@ def test_a_run_that_is_killed_leaves_nothing_masked_for_the_next_one(
 def test_a_dry_run_tells_what_it_would_do_and_does_nothing(at: Room) -> None:
     at.stuck("term-ignorer")
     before = processes(at)
-    trace = "apt-get install -qy strace >/dev/null 2>&1; strace -f -o /tmp/trace -e trace=" \
+    trace = (
+        "apt-get install -qy strace >/dev/null 2>&1; strace -f -o /tmp/trace -e trace="
         "kill,tkill,tgkill,pidfd_send_signal,execve,write,openat,ftruncate,unlink,rename,mkdir "
+    )
     done = at.site.node(
         f"{trace} python3 /var/lib/stoker/stoker.pyz recover 200 --serve {RESTART} --dry-run",
         check=False,
@@ -289,7 +285,9 @@ def processes(at: Room) -> list[str]:
     script = "for s in /proc/[0-9]*/stat; do cat $s; done 2>/dev/null"
     stats = [line.rpartition(")") for line in at.inside(script).splitlines()]
     kept = [(head, tail.split()[19]) for head, _, tail in stats]
-    return sorted(f"{head} {start}" for head, start in kept if "(sh" not in head and "(cat" not in head)
+    return sorted(
+        f"{head} {start}" for head, start in kept if "(sh" not in head and "(cat" not in head
+    )
 
 
 @pytest.mark.scenario("L22")
