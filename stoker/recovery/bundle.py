@@ -8,6 +8,7 @@ these two packages, their tables, and the script that asks a server for a token.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import base64
 import functools
@@ -122,8 +123,9 @@ def _files() -> Iterator[tuple[str, bytes]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Write the file under the name given."""
-    (name,) = sys.argv[1:] if words is None else words
-    target = Path(name)
+    parser = argparse.ArgumentParser(prog="stoker.recovery.bundle", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=Path("stoker.pyz"))
+    target = parser.parse_args(words).file
     beside = target.with_name(f".{target.name}.part")
     beside.write_bytes(contents())
     beside.chmod(0o755)
