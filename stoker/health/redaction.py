@@ -1,0 +1,56 @@
+"""A command line as it may be shown and kept: short, without secrets or control characters."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Sequence
+
+LONGEST = 400
+"""Characters of a command line; the rest is `...`."""
+
+_SECRET = r"(?:api|admin|access|auth|private)?[-_]?(?:key|token|secret|password|passwd|passphrase)"
+# argparse takes `--ap` for `--api-key` and `--ad` for `--admin-api-key`.
+_OPTION = re.compile(rf"--?(?:(?:ap|ad)[a-z_-]*|[a-z_-]*{_SECRET})", re.IGNORECASE)
+_VARIABLE = re.compile(rf"[A-Za-z0-9_.-]*{_SECRET}s?", re.IGNORECASE)
+_JSON = re.compile(rf'("[^"]*{_SECRET}"\s*:\s*)"(?:[^"\\]|\\.)*"?', re.IGNORECASE)
+_HEADER = re.compile(
+    r"((?:authorization|x-api-key)\s*:\s*(?:(?:bearer|basic)\s+)?|\bbearer\s+)\S+", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
+_HIDDEN = "***"
+
+
+def command(words: Sequence[str]) -> str:
+    """The words as one line. A value that a name makes a secret is `***`."""
+    shown = [_shown(word, before) for word, before in zip(words, ["", *words])]
+    line = re.sub(r"[^\x20-\x7e\u00a0-\uffff]", "?", " ".join(shown))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
+
+
+def _shown(word: str, before: str) -> str:
+    bare = _word(word, before)
+    if bare != word:
+        return bare
+    inner = _script(word) if re.search(r"\s", word) else word
+    inner = _JSON.sub(rf'\1"{_HIDDEN}"', _HEADER.sub(rf"\1{_HIDDEN}", inner))
+    return shlex.quote(_ADDRESS.sub(rf"\1{_HIDDEN}@", inner)) if word else "''"
+
+
+def _word(word: str, before: str) -> str:
+    if _OPTION.fullmatch(before):
+        return _HIDDEN
+    name, equals, _ = word.partition("=")
+    if equals and (_OPTION.fullmatch(name) or _VARIABLE.fullmatch(name)):
+        return f"{name}={_HIDDEN}"
+    return word
+
+
+def _script(text: str) -> str:
+    """A word that is a command line itself, as of `sh -c`."""
+    parts = re.split(r"(\s+)", text)
+    before, shown = "", []
+    for at, part in enumerate(parts):
+        shown.append(part if at % 2 else _word(part, before))
+        before = before if at % 2 else part
+    return "".join(shown)

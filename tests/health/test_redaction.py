@@ -1,0 +1,73 @@
+"""What of a command line may be shown."""
+
+import pytest
+
+from stoker.health.redaction import LONGEST, command
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--api-key", "s3cr3t"],
+        ["--api-key=s3cr3t"],
+        ["--api_key=s3cr3t"],
+        ["--ap", "s3cr3t"],
+        ["--ap=s3cr3t"],
+        ["--api-k", "s3cr3t"],
+        ["--ad", "s3cr3t"],
+        ["--admin-api-key", "s3cr3t"],
+        ["--hf-token", "s3cr3t"],
+        ["--HF-TOKEN=s3cr3t"],
+        ["--ssl-keyfile-password", "s3cr3t"],
+        ["--client-secret=s3cr3t"],
+        ["-password", "s3cr3t"],
+        ["OPENAI_API_KEY=s3cr3t"],
+        ["HF_TOKEN=s3cr3t", "python3"],
+        ["AWS_SECRET_ACCESS_KEY=s3cr3t"],
+        ["env", "Db_Password=s3cr3t"],
+        ["sh", "-c", "exec sglang --api-key s3cr3t --port 1"],
+        ["sh", "-c", "HF_TOKEN=s3cr3t exec sglang"],
+        ["--json", '{"api_key": "s3cr3t", "n": 1}'],
+        ["--json", '{"hf_token":"s3cr3t'],
+        ["curl", "-H", "Authorization: Bearer s3cr3t"],
+        ["curl", "https://name:s3cr3t@example.org/x"],
+    ],
+)
+def test_a_secret_is_not_shown(words: list[str]) -> None:
+    shown = command(["python3", *words, "--port", "30000"])
+    assert "s3cr3t" not in shown
+    assert "***" in shown
+    assert shown.endswith("--port 30000")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--ssl-keyfile", "/etc/key.pem"],
+        ["--tokenizer-path", "/models/a"],
+        ["--max-total-tokens", "4096"],
+        ["KEYBOARD=us"],
+        ["--port=30000"],
+    ],
+)
+def test_what_is_no_secret_is_shown(words: list[str]) -> None:
+    assert command(words) == " ".join(words)
+
+
+def test_a_word_with_spaces_is_quoted() -> None:
+    assert command(["sh", "-c", "sleep 1"]) == "sh -c 'sleep 1'"
+    assert command(["a", ""]) == "a ''"
+
+
+def test_no_control_character_reaches_a_terminal() -> None:
+    assert command(["a\x1b[2J\n\x07b"]) == "'a?[2J??b'"
+
+
+def test_a_long_line_is_cut() -> None:
+    shown = command(["x" * 5000])
+    assert len(shown) == LONGEST
+    assert shown.endswith(" ...")
+
+
+def test_no_words_are_no_line() -> None:
+    assert command([]) == ""
