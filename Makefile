@@ -22,7 +22,7 @@ $(VENV)/.complete: requirements.lock pyproject.toml
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
 demo: ## deploy a real SGLang to a Proxmox-like node on this machine
 	@./bootstrap $(PYTHON)
-	$(PYTHON) -m stoker.sandbox up
+	$(PYTHON) -m stoker.sandbox up --neighbours 1
 	@$(MAKE) --silent $(VENV)/.complete
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
