@@ -31,19 +31,24 @@ class Card:
 
 def found(machine: Machine) -> tuple[Card, ...]:
     """Every GPU that the bus or the driver has, by PCI address."""
-    known = machine.of_driver("/proc/driver/nvidia/gpus")
     on_bus = _on_bus(machine)
-    told = files.names(known)
-    shown = _texts(machine, [f"{known}/{bdf}/information" for bdf in told])
-    uvm = _uvm(machine)
-    by_bdf = {bdf.lower(): shown.get(f"{known}/{bdf}/information", "") for bdf in told}
+    known = machine.of_driver("/proc/driver/nvidia/gpus")
+    uvm = machine.of_driver("/proc/driver/nvidia-uvm/gpus")
+    of_gpu = {bdf.lower(): f"{known}/{bdf}/information" for bdf in files.names(known)}
+    of_uvm = {uuid: f"{uvm}/{uuid}/0/info" for uuid in files.names(uvm)}
+    # Behind the driver's locks: what does not answer in time is not known.
+    paths = [*of_gpu.values(), *of_uvm.values()]
+    texts = in_time.answers(files.text, paths, in_time.Budget(_BUDGET_S))
+    retained = {uuid: _count(texts.get(path, "")) for uuid, path in of_uvm.items()}
     return tuple(
-        _card(machine, bdf, by_bdf.get(bdf, ""), bdf in on_bus, uvm)
-        for bdf in sorted({*on_bus, *by_bdf})
+        _card(machine, bdf, texts.get(of_gpu.get(bdf, ""), ""), bdf in on_bus, retained)
+        for bdf in sorted({*on_bus, *of_gpu})
     )
 
 
-def _card(machine: Machine, bdf: str, told: str, on_bus: bool, uvm: dict[str, int]) -> Card:
+def _card(
+    machine: Machine, bdf: str, told: str, on_bus: bool, retained: dict[str, int | None]
+) -> Card:
     uuid = _value(told, "GPU UUID")
     minor = _value(told, "Device Minor")
     device = machine.of_driver(f"/sys/bus/pci/devices/{bdf}")
@@ -55,7 +60,7 @@ def _card(machine: Machine, bdf: str, told: str, on_bus: bool, uvm: dict[str, in
         name=_value(told, "Model"),
         binding=binding,
         off_bus=not on_bus or (binding != "vfio-pci" and _all_ones(f"{device}/config")),
-        uvm_retained=uvm.get(uuid),
+        uvm_retained=retained.get(uuid),
     )
 
 
@@ -78,21 +83,10 @@ def _all_ones(config: str) -> bool:
     return bool(head) and set(head) == {0xFF}
 
 
-def _uvm(machine: Machine) -> dict[str, int]:
-    """References UVM has on each GPU that it knows, by UUID."""
-    folder = machine.of_driver("/proc/driver/nvidia-uvm/gpus")
-    paths = {uuid: f"{folder}/{uuid}/0/info" for uuid in files.names(folder)}
-    shown = _texts(machine, list(paths.values()))
-    counts = {
-        uuid: re.search(r"retained_count\W+(\d+)", shown.get(path, ""))
-        for uuid, path in paths.items()
-    }
-    return {uuid: int(count[1]) for uuid, count in counts.items() if count}
-
-
-def _texts(machine: Machine, paths: list[str]) -> dict[str, str]:
-    """Files of the driver, behind its locks; one that does not answer in time is not there."""
-    return in_time.answers(files.text, paths, in_time.Budget(_BUDGET_S)) if paths else {}
+def _count(info: str) -> int | None:
+    """References that UVM has on a GPU, from its info file."""
+    count = re.search(r"retained_count\W+(\d+)", info)
+    return int(count[1]) if count else None
 
 
 def _value(text: str, key: str) -> str:

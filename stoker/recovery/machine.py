@@ -16,6 +16,7 @@ class Machine:
 
     proc: str = "/proc"
     sys: str = "/sys"
+    dev: str = "/dev"
     cgroup: str = "/sys/fs/cgroup"
     pve: str = "/etc/pve"
     run: str = "/run/stoker"

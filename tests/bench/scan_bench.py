@@ -70,10 +70,8 @@ class Took:
 def _row(what: str, took: Took, own: Took, right: bool | None) -> None:
     told = {True: "all holders found", False: "WRONG", None: "not comparable"}[right]
     ratio = took.processor_s / own.processor_s
-    print(
-        f"{what:36} {took.clock_s:6.2f} s {took.processor_s:6.2f} s processor {ratio:5.1f}x  {told}",
-        flush=True,
-    )
+    seconds = f"{took.clock_s:6.2f} s {took.processor_s:6.2f} s processor {ratio:5.1f}x"
+    print(f"{what:36} {seconds}  {told}", flush=True)
 
 
 def _best(ask: Callable[[], Found], times: int) -> tuple[Found, Took]:

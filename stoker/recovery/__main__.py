@@ -1,0 +1,26 @@
+"""`stoker.pyz`: a node looked at, and recovered, with nothing but its python3."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Optional, Sequence
+
+from stoker.recovery import look, watch
+
+COMMANDS = (look, watch)
+
+
+def main(words: Optional[Sequence[str]] = None) -> int:
+    """Runs one command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="stoker.pyz", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    arguments = parser.parse_args(words)
+    code: int = arguments.run(arguments)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
