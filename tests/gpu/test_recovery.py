@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from stoker.recovery.looking import look
-from stoker.recovery.machine import Machine
 
 from stoker.health.seen import Gpu, Holder, Seen
+from stoker.recovery.looking import look
+from stoker.recovery.machine import Machine
 
 HELD_MIB = 4096
 RELEASE_S = 120
