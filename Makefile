@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -22,7 +22,7 @@ $(VENV)/.complete: requirements.lock pyproject.toml
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
 demo: ## deploy a real SGLang to a Proxmox-like node on this machine
 	@./bootstrap $(PYTHON)
-	$(PYTHON) -m stoker.sandbox up
+	$(PYTHON) -m stoker.sandbox up --neighbours 1
 	@$(MAKE) --silent $(VENV)/.complete
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
@@ -52,6 +52,9 @@ bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of secon
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full
+
+pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
+	$(PYTHON) -m stoker.recovery.bundle stoker.pyz
 
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)

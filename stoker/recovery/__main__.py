@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Optional, Sequence
 
-from stoker.recovery import look, watch
+from stoker.recovery import clear, look, recover, status, watch
 
-COMMANDS = (look, watch)
+COMMANDS = (look, recover, status, clear, watch)
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from subprocess import DEVNULL
 
 from stoker.refused import Refused
-from stoker.sandbox import breakage, image, lifecycle, places, report
+from stoker.sandbox import image, lifecycle, places, report, stuck
 from stoker.sandbox import state as states
 from stoker.sandbox.lifecycle import Size
 
@@ -30,13 +30,14 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--nodes", type=int, help="nodes (1)")
             command.add_argument("--containers", type=int, help="containers on each node (1)")
             command.add_argument("--gpus", type=int, help="stand-in GPUs on each node (8)")
+            command.add_argument("--neighbours", type=int, help="others' containers on pve1 (0)")
             command.add_argument("--template", choices=image.SUITES, help="guests (debian-12)")
-    broken = commands.add_parser("break", help="inject a failure into the stand-in GPUs")
+    broken = commands.add_parser("break", help="stuck processes, or failures of the stand-in GPUs")
     broken.add_argument("--name", default="demo", help="which instance (demo)")
     which = broken.add_mutually_exclusive_group(required=True)
-    which.add_argument("scenario", nargs="?", help="name of a failure")
+    which.add_argument("scenario", nargs="?", help="name of a stuck state or a failure")
     which.add_argument("--list", action="store_true", help="print the names, one a line")
-    which.add_argument("--heal", action="store_true", help="take all failures back")
+    which.add_argument("--heal", action="store_true", help="take everything back")
     return top
 
 
@@ -51,11 +52,11 @@ def _size(asked: argparse.Namespace) -> Size:
 
 def _break(asked: argparse.Namespace) -> None:
     if asked.list:
-        print("\n".join(breakage.SCENARIOS))
+        print("\n".join(stuck.SCENARIOS))
     elif asked.heal:
-        breakage.heal(states.load(asked.name))
+        stuck.heal(states.load(asked.name))
     else:
-        breakage.inject(states.load(asked.name), asked.scenario)
+        print(stuck.inject(states.load(asked.name), asked.scenario))
 
 
 def act(asked: argparse.Namespace) -> None:

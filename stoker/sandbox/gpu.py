@@ -1,7 +1,10 @@
 """The stand-in GPUs of a node, as data: what `nvidia-smi` and the device nodes are made from."""
 
+import fcntl
 import json
 import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +40,11 @@ def initial(owner: str, count: int) -> GpuState:
         "gpus": [_gpu(owner, index) for index in range(count)],
         "holder_memory_mib": 20480,
         "boots": 0,
+        "uvm_loads": 0,
+        "modules": ["nvidia", "nvidia_modeset", "nvidia_drm", "nvidia_uvm"],
         "nodes": {},
         "majors": {},
+        "kernel_log": [],
         "failures": {},
     }
 
@@ -54,7 +60,17 @@ def write(path: Path, state: GpuState) -> None:
     write_atomically(path, json.dumps(state, indent=2) + "\n")
 
 
-def node_paths(count: int) -> list[str]:
-    """The device nodes a container needs for all GPUs of its node."""
-    names = [f"nvidia{index}" for index in range(count)]
+@contextmanager
+def changing(path: Path) -> Iterator[GpuState]:
+    """The state of a node to be changed; nobody else changes it meanwhile, it is then put back."""
+    with (path.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        state = read(path)
+        yield state
+        write(path, state)
+
+
+def node_paths(minors: Iterable[int]) -> list[str]:
+    """The device nodes a container needs for GPUs of those minors."""
+    names = [f"nvidia{minor}" for minor in minors]
     return [f"/dev/{name}" for name in (*names, "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")]

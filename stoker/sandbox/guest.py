@@ -13,15 +13,19 @@ def root(state: State, container: Container) -> Path:
 
 
 def options(state: State, container: Container) -> list[str]:
-    """The words after `pct create <vmid> <template>`: all GPUs of the node, a fixed address."""
+    """The words after `pct create <vmid> <template>`: its GPUs and a fixed address."""
     gateway = network.gateway(state.subnet)
-    words = ["--hostname", f"ct{container.vmid}", "--cores", "2", "--memory", "8192"]
+    is_neighbour = container in state.neighbours
+    words = ["--hostname", "neighbour" if is_neighbour else f"ct{container.vmid}"]
+    words += ["--tags", "neighbour"] if is_neighbour else []
+    words += ["--cores", "2", "--memory", "8192"]
     words += ["--rootfs", "local:16", "--features", "nesting=1", "--onboot", "1"]
     address = network.with_prefix(container.address, state.subnet)
     words += ["--net0", f"name=eth0,bridge=vmbr0,ip={address},gw={gateway}"]
+    minors = state.minors(container)
     if state.gpus:
         words += ["--mp9", "/var/lib/stoker-gpu,mp=/var/lib/stoker-gpu,ro=1"]
-    for number, path in enumerate(gpu.node_paths(state.gpus) if state.gpus else []):
+    for number, path in enumerate(gpu.node_paths(minors) if minors else []):
         words += [f"--dev{number}", f"{path},mode=0666"]
     return words
 

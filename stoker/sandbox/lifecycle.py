@@ -21,6 +21,7 @@ from stoker.sandbox import (
     places,
     progress,
     sources,
+    stuck,
 )
 from stoker.sandbox import state as states
 from stoker.sandbox.files import refuse_mounts, remove_tree
@@ -35,10 +36,15 @@ class Size:
     containers: int = 1
     gpus: int = 8
     template: str = "debian-12"
+    neighbours: int = 0
+    """Somebody else's containers on the first node, each with one of its last GPUs."""
 
 
 def plan(name: str, size: Size, subnet: str) -> State:
-    """The instance of that size in that subnet: VMIDs from 200 on pve1, from 300 on pve2."""
+    """The instance of that size in that subnet: VMIDs from 200 on pve1, from 300 on pve2.
+
+    Neighbours have VMIDs from 250.
+    """
     nodes = tuple(
         Node(f"pve{number + 1}", network.node_address(subnet, number))
         for number in range(size.nodes)
@@ -52,19 +58,27 @@ def plan(name: str, size: Size, subnet: str) -> State:
         for number, home in enumerate(nodes)
         for index in range(size.containers)
     )
-    return State(name, subnet, size.gpus, size.template, nodes, containers)
+    first = size.nodes * size.containers
+    neighbours = tuple(
+        Container(nodes[0].name, 250 + index, network.container_address(subnet, first + index))
+        for index in range(size.neighbours)
+    )
+    return State(name, subnet, size.gpus, size.template, nodes, containers, neighbours)
 
 
 def size_of(state: State) -> Size:
     """The size an instance was built with."""
     nodes = len(state.nodes)
-    return Size(nodes, len(state.containers) // nodes, state.gpus, state.template)
+    containers = len(state.containers) // nodes
+    return Size(nodes, containers, state.gpus, state.template, len(state.neighbours))
 
 
 def checked(size: Size) -> Size:
     """The same, or `Refused` where the network or the consoles of this machine do not suffice."""
     limits = {"nodes": (1, network.MOST_NODES), "gpus": (0, 16)}
-    limits["containers"] = (0, network.MOST_CONTAINERS // max(size.nodes, 1))
+    limits["neighbours"] = (0, min(size.gpus, 4))
+    for_ours = network.MOST_CONTAINERS - max(size.neighbours, 0)
+    limits["containers"] = (0, for_ours // max(size.nodes, 1))
     wrong = [
         f"cannot build {getattr(size, key)} {key}: between {least} and {most} fit; ask for those"
         for key, (least, most) in limits.items()
@@ -137,11 +151,10 @@ def _node_up(state: State, home: Node, root: Path) -> str:
 
 def _guests_up(state: State, home: Node) -> None:
     listed = guest.statuses(state, home)
-    ours = [container for container in state.containers if container.node == home.name]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = [
             pool.submit(_guest_up, state, home, container, listed.get(container.vmid))
-            for container in ours
+            for container in state.guests(home)
         ]
     for outcome in done:
         outcome.result()
@@ -171,7 +184,9 @@ def down(name: str) -> None:
             state = states.load(name)
             for home in state.nodes:
                 with progress.shown(f"stopping node {home.name} and its containers"):
+                    stuck.released(state, home)
                     lxc_node.stop(state, home)
+                    stuck.cleared(state, home)
             network.absent(state)
         with progress.shown(f"deleting the files of sandbox {name}"):
             _swept(name)

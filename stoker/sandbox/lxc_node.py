@@ -152,6 +152,16 @@ def attach(
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+def observe(state: State, node: Node) -> None:
+    """What the stand-in driver tells is in step with its state, now; at the next boot if it is off.
+
+    A node that was made by an older checkout has no observer yet.
+    """
+    if running(state, node):
+        words = f"cd {standins.SHARED} && exec python3 -B -m smi.gpu_observer --once"
+        attach(state, node, ["sh", "-c", words])
+
+
 def stop(state: State, node: Node) -> None:
     """End it and everything in it, without asking: there is nothing in it to be kept."""
     if running(state, node):
@@ -165,3 +175,5 @@ def refresh(state: State, node: Node, image: Path) -> None:
     init = commands.run(words).strip()
     standins.place_on_node(Path("/proc", init, "root"), node.name)
     standins.place_shared(shared(state, node), f"{state.name}/{node.name}", state.gpus, image)
+    attach(state, node, ["systemctl", "daemon-reload"])
+    attach(state, node, ["systemctl", "restart", standins.OBSERVER])

@@ -1,16 +1,22 @@
 """What the command line shows of an instance."""
 
 from stoker.sandbox import guest, lxc_node
-from stoker.sandbox.state import Node, State
+from stoker.sandbox.state import Container, Node, State
 
 
 def _containers(state: State, node: Node, live: bool) -> list[str]:
     told = guest.statuses(state, node) if live and lxc_node.running(state, node) else {}
     return [
-        f"  CT {container.vmid}  {container.address:<15} {told.get(container.vmid, '')}".rstrip()
-        for container in state.containers
-        if container.node == node.name
+        f"  CT {container.vmid}  {container.address:<15} {_of(state, container, told)}".rstrip()
+        for container in state.guests(node)
     ]
+
+
+def _of(state: State, container: Container, told: dict[int, str]) -> str:
+    status = told.get(container.vmid, "")
+    if container in state.neighbours:
+        return f"{status:<9} a neighbour on GPU {state.minors(container)[0]}, not in the inventory"
+    return status
 
 
 def summary(state: State, *, live: bool = True) -> str:

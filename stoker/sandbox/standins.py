@@ -9,8 +9,10 @@ from stoker.sandbox.files import remove_tree, replace_link, write_atomically
 from stoker.sandbox.node import HERE, install
 
 SHARED = "/var/lib/stoker-gpu"
+OBSERVER = "stoker-gpu-observer.service"
 _GPU = ("gpu_*.py", "nvidia_*.py")
-_UNIT = "stoker-gpu.service"
+# The unit, and the target that wants it.
+_UNITS = {"stoker-gpu.service": "sysinit", OBSERVER: "multi-user"}
 
 # Like a real nvidia-smi it runs in a container that has no python3; so it brings one.
 _NVIDIA_SMI = f"""\
@@ -21,6 +23,17 @@ import sys
 sys.path.insert(0, "{SHARED}")
 from smi import nvidia_smi
 sys.exit(nvidia_smi.main(sys.argv[1:]))' "$@"
+"""
+
+
+_MODULES = f"""\
+#!/bin/sh
+# STAND-IN for {{program}}: see stoker/sandbox/node/gpu_modules.py
+exec /usr/bin/python3 -B -I -c '
+import sys
+sys.path.insert(0, "{SHARED}")
+from smi import gpu_modules
+sys.exit(gpu_modules.main(sys.argv[1:]))' {{program}} "$@"
 """
 
 
@@ -35,9 +48,12 @@ def place_on_node(root: Path, name: str) -> None:
     """Everything a node's own root file system holds; safe to do again while it runs."""
     install(root, name)
     place_nvidia_smi(root)
+    for program in ("modprobe", "modinfo", "nvidia-modprobe"):
+        write_atomically(root / "usr/sbin" / program, _MODULES.format(program=program), 0o755)
     units = root / "etc/systemd/system"
-    write_atomically(units / _UNIT, (HERE / _UNIT).read_bytes())
-    replace_link(units / "sysinit.target.wants" / _UNIT, f"../{_UNIT}")
+    for unit, target in _UNITS.items():
+        write_atomically(units / unit, (HERE / unit).read_bytes())
+        replace_link(units / f"{target}.target.wants" / unit, f"../{unit}")
 
 
 def place_shared(directory: Path, owner: str, count: int, image: Path) -> None:
@@ -48,6 +64,9 @@ def place_shared(directory: Path, owner: str, count: int, image: Path) -> None:
     """
     if not (directory / "state.json").exists():
         gpu.write(directory / "state.json", gpu.initial(owner, count))
+    gpus = gpu.read(directory / "state.json")["gpus"]
+    listed = "".join(f"{one['minor']} {one['uuid']}\n" for one in gpus)
+    write_atomically(directory / "uuids", listed)
     sources = [path for pattern in _GPU for path in sorted(HERE.glob(pattern))]
     for source in sources:
         write_atomically(directory / "smi" / source.name, source.read_bytes())

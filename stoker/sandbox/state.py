@@ -38,6 +38,19 @@ class State:
     template: str
     nodes: tuple[Node, ...]
     containers: tuple[Container, ...]
+    neighbours: tuple[Container, ...] = ()
+    """Containers of the first node that are somebody else's: in no inventory, each with a GPU."""
+
+    def guests(self, node: Node) -> list[Container]:
+        """Every container of a node, ours and the neighbours."""
+        return [one for one in (*self.containers, *self.neighbours) if one.node == node.name]
+
+    def minors(self, container: Container) -> list[int]:
+        """The GPUs passed to a container: to a neighbour one of the last, to ours the others."""
+        if container in self.neighbours:
+            return [self.gpus - len(self.neighbours) + self.neighbours.index(container)]
+        here = [one for one in self.neighbours if one.node == container.node]
+        return list(range(self.gpus - len(here)))
 
     @property
     def bridge(self) -> str:
@@ -81,7 +94,9 @@ def load(name: str = "demo") -> State:
         ) from None
     nodes = tuple(Node(**node) for node in data.pop("nodes"))
     containers = tuple(Container(**container) for container in data.pop("containers"))
-    return State(nodes=nodes, containers=containers, **data)
+    # An instance of an older checkout has none.
+    neighbours = tuple(Container(**container) for container in data.pop("neighbours", ()))
+    return State(nodes=nodes, containers=containers, neighbours=neighbours, **data)
 
 
 def all_states() -> list[State]:

@@ -32,7 +32,8 @@ class FakeHost:
 
     def run_shell_command(self, command: StringCommand, **_: Any) -> tuple[bool, Any]:
         self.done.append(command.get_raw_value())
-        return True, SimpleNamespace(stderr="", stdout=self.stdout)
+        lines = self.stdout.splitlines()
+        return True, SimpleNamespace(stderr="", stdout=self.stdout, stdout_lines=lines)
 
     def log(self, text: str, **_: Any) -> None:
         self.said.append(text)

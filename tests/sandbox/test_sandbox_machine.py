@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stoker.refused import Refused
-from stoker.sandbox import commands, lifecycle, machine, places
+from stoker.sandbox import commands, guest, lifecycle, machine, places
 from stoker.sandbox.lifecycle import Size
 from stoker.sandbox.machine import Machine
 
@@ -59,6 +59,23 @@ def test_vmids_and_addresses_do_not_meet_across_nodes() -> None:
 def test_the_size_of_an_instance_can_be_read_back_from_it() -> None:
     size = Size(nodes=2, containers=3, gpus=4, template="debian-13")
     assert lifecycle.size_of(lifecycle.plan("test-x", size, "198.51.100.0/27")) == size
+
+
+def test_a_neighbour_has_a_vmid_and_a_gpu_of_its_own() -> None:
+    state = lifecycle.plan("test-x", Size(containers=2, neighbours=1), "198.51.100.0/27")
+    neighbour = state.neighbours[0]
+    assert (neighbour.node, neighbour.vmid, state.minors(neighbour)) == ("pve1", 250, [7])
+    assert state.minors(state.containers[0]) == [0, 1, 2, 3, 4, 5, 6]
+    assert len({c.address for c in state.guests(state.nodes[0])}) == 3
+    options = guest.options(state, neighbour)
+    assert next(word for word in options if "/dev/nvidia" in word) == "/dev/nvidia7,mode=0666"
+    assert "neighbour" in options
+    assert lifecycle.size_of(state) == Size(containers=2, neighbours=1)
+
+
+def test_a_neighbour_needs_a_gpu() -> None:
+    with pytest.raises(Refused, match="cannot build 1 neighbours: between 0 and 0 fit"):
+        lifecycle.checked(Size(gpus=0, neighbours=1))
 
 
 def test_every_size_that_does_not_fit_is_named_at_once() -> None:

@@ -5,6 +5,7 @@
 
 import ast
 import os
+import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,6 +49,9 @@ class FakeNode:
         (self.root / f"proc/{pid}/cmdline").write_bytes(b"/opt/v/bin/python3\0-m\0sglang\0")
         for number, device in enumerate(devices):
             (table / str(number)).symlink_to(f"/dev/{NUMBERS[device]}")
+
+    def ends(self, pid: int) -> None:
+        shutil.rmtree(self.root / f"proc/{pid}")
 
     def smi(self, *words: str) -> Said:
         directories = [str(self.root / name) for name in ("gpu", "proc", "dev", "cgroup")]
@@ -183,6 +187,64 @@ def test_a_persistence_bounce_frees_what_waits_for_it(node: FakeNode) -> None:
     assert node.used() == [2, 2]
 
 
+def test_late_memory_counts_from_its_last_holder_and_stays_gone_under_a_new_one(
+    node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(gpu_memory.time, "time", lambda: now[0])
+    node.breaks("late-release")
+    node.process(10, "nvidia0")
+    seen = []
+    for now[0] in (1100.0, 1200.0):
+        seen.append(node.used()[0])
+    node.ends(10)
+    for now[0] in (1300.0, 1339.0, 1341.0):
+        seen.append(node.used()[0])
+    node.process(11, "nvidia0")
+    seen.append(node.used()[0])
+    assert seen == [91002, 91002, 91002, 91002, 2, 20482]
+
+
+def test_a_persistence_bounce_of_another_gpu_or_under_a_holder_frees_nothing(
+    node: FakeNode,
+) -> None:
+    node.breaks("release-after-persistence-bounce")
+    node.smi("-i", "1", "-pm", "0")
+    assert node.used() == [91002, 2]
+    node.process(10, "nvidia0")
+    node.smi("-i", "0", "-pm", "0")
+    node.ends(10)
+    assert node.used() == [91002, 2]
+    assert "already Disabled" in node.smi("-i", "0", "-pm", "0")[1]
+
+
+def test_a_reset_is_not_refused_for_a_holder_of_another_gpu(node: FakeNode) -> None:
+    node.process(10, "nvidia1", "nvidiactl")
+    assert node.smi("-r", "-i", "0")[0] == 0
+    assert node.smi("-r", "-i", "1")[0] == 255
+
+
+def test_a_reset_is_logged_where_it_changes_what_the_gpu_asks_for(node: FakeNode) -> None:
+    node.breaks("gpu-requires-reset")
+    uuid = node.state()["gpus"][0]["uuid"]
+    document = node.smi("-i", uuid, "-q", "-x")[1]
+    assert document.count("<gpu id=") == 1
+    assert "<gpu_recovery_action>Reset</gpu_recovery_action>" in document
+    node.smi("-r", "-i", uuid)
+    assert node.state()["kernel_log"][-1].endswith("from 0x1 (GPU Reset Required) to 0x0 (None)")
+
+
+def test_a_container_sees_memory_that_holders_outside_it_use(
+    node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.process(10, "nvidia0")
+    assert node.used()[0] == 20482
+    # In a container the directory is read-only and the holder is not in its /proc.
+    monkeypatch.setattr(gpu_memory.gpu_state, "writable", lambda directory: False)
+    node.ends(10)
+    assert node.used()[0] == 20482
+
+
 def test_a_reset_is_refused_while_anyone_holds_a_node(node: FakeNode) -> None:
     node.process(10, "nvidiactl")
     code, text = node.smi("-r", "-i", "0")
@@ -212,8 +274,8 @@ def test_the_xml_document_parses_and_escapes(node: FakeNode) -> None:
 
 
 def test_every_scenario_changes_the_failures_of_a_healthy_node() -> None:
-    for name, (_, failures) in breakage.SCENARIOS.items():
-        assert failures(gpu.initial("test/pve1", 1)), name
+    for name, scenario in breakage.SCENARIOS.items():
+        assert scenario.failures(gpu.initial("test/pve1", 1)), name
 
 
 def test_what_runs_on_a_node_is_python_3_9() -> None:

@@ -1,5 +1,6 @@
 """The state as `up` leaves it and the inventory reads it."""
 
+import json
 import runpy
 from pathlib import Path
 
@@ -25,6 +26,16 @@ def test_what_is_saved_is_loaded() -> None:
     assert state.all_states() == [planned]
 
 
+def test_an_instance_of_an_older_checkout_has_no_neighbours(tmp_path: Path) -> None:
+    planned = lifecycle.plan("test-x", Size(), "198.51.100.0/27")
+    planned.save()
+    path = tmp_path / "test-x/state.json"
+    told = json.loads(path.read_text())
+    del told["neighbours"]
+    path.write_text(json.dumps(told))
+    assert state.load("test-x") == planned
+
+
 def test_without_an_instance_the_sentence_names_the_command() -> None:
     with pytest.raises(Refused, match=r"run `python -m stoker.sandbox up`$"):
         state.load("demo")
@@ -40,6 +51,11 @@ def test_the_inventory_has_nodes_by_ssh_and_containers_through_them() -> None:
     assert groups.inference == [
         ("@pct/ct200", {"pct_host": "pve1", "pct_vmid": 200, "flagsets": ["sandbox-tiny"]})
     ]
+
+
+def test_a_neighbour_is_in_no_inventory() -> None:
+    groups = inventory.of(lifecycle.plan("test-x", Size(neighbours=1), "198.51.100.0/27"))
+    assert [name for name, _data in groups.inference] == ["@pct/ct200"]
 
 
 def test_the_inventory_file_has_two_groups_and_nothing_else_that_looks_like_one(

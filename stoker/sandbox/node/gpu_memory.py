@@ -2,16 +2,16 @@
 
 Memory that comes back late or never must not follow from the holders alone, or a test of "the
 memory is back" would prove nothing. The failure `memory` in the state file is such a residue:
-`mode` says when it goes, `mib` how much it is, `gpu` (a UUID, or null for all) where.
+`mode` says when it goes, `mib` how much it is, `gpu` (a UUID, or null for all) where, `at` since
+when (seconds since 1970). Once gone it stays gone, although a new server holds the GPU again.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from typing import List
 
-from . import gpu_state
+from . import gpu_observed, gpu_state
 from .gpu_holders import Holder
 from .gpu_state import State
 
@@ -23,41 +23,33 @@ class Memory:
         self.state = state
         self.holders = holders
         self.directory = directory
-        self.cgroup = cgroup
+        seen = gpu_observed.load(directory)
+        self.on_node = gpu_state.writable(directory)
+        self.seen = seen
+        if self.on_node:
+            self.seen = gpu_observed.looked(seen, state, holders, cgroup, time.time())
+            gpu_observed.remember(directory, seen, self.seen)
 
     def of(self, gpu: State) -> List[Holder]:
-        """The holders of that GPU's own node."""
-        number = tuple(self.state["nodes"][f"nvidia{gpu['minor']}"])
-        return [holder for holder in self.holders if number in holder.devices]
+        """The holders of that GPU's own node that can be seen from here."""
+        return gpu_observed.holders_of(gpu, self.state, self.holders)
+
+    def count(self, gpu: State) -> int:
+        """How many hold it, on the whole node."""
+        return max(len(self.of(gpu)), int(self.seen["holders"].get(gpu["uuid"], 0)))
 
     def used_mib(self, gpu: State) -> int:
-        """Memory in use in MiB, reserved memory not counted (NVML's second version)."""
-        held = len(self.of(gpu)) * int(self.state["holder_memory_mib"])
+        """Memory in use in MiB, reserved memory not counted (NVML's second version).
+
+        What a holder leaves behind was its own: it does not add to what is held.
+        """
+        held = self.count(gpu) * int(self.state["holder_memory_mib"])
         most = int(gpu["memory_mib"]) - int(gpu["reserved_mib"])
-        return min(most, int(gpu["baseline_mib"]) + held + self.residue_mib(gpu))
+        return min(most, int(gpu["baseline_mib"]) + max(held, self.residue_mib(gpu)))
 
     def residue_mib(self, gpu: State) -> int:
         """What stays although nobody holds it."""
-        failure = self.state["failures"].get("memory")
-        if not failure or failure.get("gpu") not in (None, gpu["uuid"]):
+        failure = gpu_observed.residue_of(gpu, self.state)
+        if not failure or gpu_observed.is_released(gpu, self.seen, failure):
             return 0
-        if failure["mode"] == "late-release":
-            gone = self._seconds_free(gpu) >= failure["seconds"]
-        elif failure["mode"] == "release-after-container-stop":
-            gone = not os.path.exists(os.path.join(self.cgroup, "lxc", str(failure["vmid"])))
-        else:
-            gone = False
-        return 0 if gone else int(failure["mib"])
-
-    def _seconds_free(self, gpu: State) -> float:
-        """For how long the GPU has been seen without a holder; 0 at the first look."""
-        seen = gpu_state.observed(self.directory)
-        now = time.time()
-        since = None if self.of(gpu) else seen.get(gpu["uuid"], now)
-        if seen.get(gpu["uuid"]) != since:
-            self._remember({**seen, gpu["uuid"]: since})
-        return now - since if since is not None else 0.0
-
-    def _remember(self, seen: State) -> None:
-        if os.access(self.directory, os.W_OK):
-            gpu_state.save(self.directory, "observed.json", seen)
+        return int(failure["mib"])

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """STAND-IN for the NVIDIA kernel driver's device nodes, run once at every boot of a sandbox node.
 
 Nodes of NVIDIA's own major 195 cannot be opened without the driver, so these are other character
@@ -9,13 +8,14 @@ were given is written to the state file, where a scanner finds them on the sandb
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from typing import Dict, List, Optional, Sequence
 
-STATE = "/var/lib/stoker-gpu/state.json"
+from . import gpu_kernel, gpu_log, gpu_observed, gpu_state
+from .gpu_state import State
+
 FIRST_SCREEN = 20  # consoles from here on are used by no getty of the outer machine
 
 
@@ -64,23 +64,33 @@ def make(directory: str, nodes: Dict[str, List[int]]) -> None:
         os.chmod(path, 0o666)
 
 
+def major_numbers(nodes: Dict[str, List[int]]) -> Dict[str, int]:
+    """The majors of the driver's two kinds of nodes, of one that is not there none."""
+    found = {"nvidia": "nvidiactl", "nvidia-uvm": "nvidia-uvm"}
+    return {name: nodes[node][0] for name, node in found.items() if node in nodes}
+
+
+def boot(state: State) -> None:
+    """What a boot of the node makes of its GPUs' state."""
+    state["boots"] += 1
+    state["uvm_loads"] = 0
+    state["modules"] = list(gpu_kernel.USERS)
+    state["nodes"] = numbers([gpu["minor"] for gpu in state["gpus"]], state["boots"])
+    state["majors"] = major_numbers(state["nodes"])
+    state["kernel_log"] = [gpu_log.now(gpu_log.loaded(state["driver_version"]))]
+
+
 def main() -> int:
     """Make the nodes of this boot."""
-    if not os.path.exists(STATE):
+    directory = gpu_state.DIRECTORY
+    if not os.path.exists(os.path.join(directory, "state.json")):
         return 0
-    with open(STATE) as stream:
-        state = json.load(stream)
-    state["boots"] += 1
-    state["nodes"] = numbers([gpu["minor"] for gpu in state["gpus"]], state["boots"])
-    state["majors"] = {
-        "nvidia": state["nodes"]["nvidiactl"][0],
-        "nvidia-uvm": state["nodes"]["nvidia-uvm"][0],
-    }
-    if state["failures"].get("driver") != "not-loaded":
-        make("/dev", state["nodes"])
-    with open(STATE + ".new", "w") as stream:
-        json.dump(state, stream, indent=2)
-    os.replace(STATE + ".new", STATE)
+    with gpu_state.changing(directory) as state:
+        boot(state)
+        if state["failures"].get("driver") != "not-loaded":
+            make("/dev", state["nodes"])
+    gpu_state.save(directory, "observed.json", gpu_observed.EMPTY)
+    gpu_kernel.write(directory, gpu_kernel.tree(state, []))
     return 0
 
 

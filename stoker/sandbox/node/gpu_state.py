@@ -6,9 +6,11 @@ everything that changes it answers there as a driver does to one without permiss
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from typing import Any, Dict
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator
 
 State = Dict[str, Any]
 DIRECTORY = "/var/lib/stoker-gpu"
@@ -24,16 +26,22 @@ def load(directory: str) -> State:
 def save(directory: str, name: str, content: State) -> None:
     """Replace a file of the directory; raises OSError where it is read-only."""
     path = os.path.join(directory, name)
-    with open(path + ".new", "w") as stream:
+    temporary = f"{path}.{os.getpid()}"
+    with open(temporary, "w") as stream:
         json.dump(content, stream, indent=2)
-    os.replace(path + ".new", path)
+    os.replace(temporary, path)
 
 
-def observed(directory: str) -> State:
-    """When each GPU was first seen without a holder, in seconds since 1970; empty if never."""
-    try:
-        with open(os.path.join(directory, "observed.json")) as stream:
-            seen: State = json.load(stream)
-    except FileNotFoundError:
-        return {}
-    return seen
+@contextmanager
+def changing(directory: str) -> Iterator[State]:
+    """The state to be changed; nobody else changes it meanwhile, and it is then put back."""
+    with open(os.path.join(directory, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        state = load(directory)
+        yield state
+        save(directory, "state.json", state)
+
+
+def writable(directory: str) -> bool:
+    """Whether this is the node; in a container the directory is read-only."""
+    return os.access(directory, os.W_OK)

@@ -9,6 +9,7 @@ import os
 import time
 from typing import Dict, List, NoReturn
 
+from . import gpu_kernel
 from .gpu_holders import device
 from .gpu_state import State
 
@@ -26,7 +27,8 @@ MESSAGES: Dict[str, "tuple[int, str]"] = {
     ),
     "mismatch": (
         18,
-        "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 580.142",
+        "Failed to initialize NVML: Driver/library version mismatch\n"
+        f"NVML library version: {gpu_kernel.NEWER}",
     ),
     "denied": (4, "Failed to initialize NVML: Insufficient Permissions"),
     "blocked": (255, "Failed to initialize NVML: Unknown Error"),
@@ -71,6 +73,8 @@ def reach(state: State, dev: str) -> List[State]:
         hang()
     if failures.get("driver"):
         refuse(failures["driver"])
+    if "nvidia" not in state.get("modules", ["nvidia"]):
+        refuse("not-loaded")
     opened(os.path.join(dev, "nvidiactl"))
     gpus = [
         gpu

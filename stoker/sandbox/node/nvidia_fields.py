@@ -15,7 +15,7 @@ GpuField = Tuple[str, Callable[[State, Memory], str]]
 def utilization(gpu: State, memory: Memory) -> str:
     """Busy if held; a latch keeps 100 % without any holder (lium-io#1142)."""
     latched = gpu["uuid"] in memory.state["failures"].get("utilization_latch", [])
-    return "100" if latched else "7" if memory.of(gpu) else "0"
+    return "100" if latched else "7" if memory.count(gpu) else "0"
 
 
 def recovery_action(gpu: State, memory: Memory) -> str:
@@ -51,7 +51,7 @@ GPU: Dict[str, GpuField] = {
     "temperature.gpu": ("", lambda g, m: "31"),
     "power.draw": ("W", lambda g, m: "14.02"),
     "power.limit": ("W", lambda g, m: "600.00"),
-    "pstate": ("", lambda g, m: "P0" if m.of(g) else "P8"),
+    "pstate": ("", lambda g, m: "P0" if m.count(g) else "P8"),
     "compute_mode": ("", lambda g, m: "Default"),
     "mig.mode.current": ("", lambda g, m: "Disabled"),
     "ecc.errors.uncorrected.volatile.total": ("", lambda g, m: "0"),
@@ -79,13 +79,17 @@ def fault(gpu: State, state: State) -> str:
     return faults.get(gpu["uuid"], "")
 
 
+# What a GPU with a fault still tells; NVML has the recovery action for just this case.
+IDENTITY = ("index", "uuid", "pci.bus_id", "name", "gpu_recovery_action")
+
+
 def gpu_row(gpu: State, memory: Memory, names: List[str], with_units: bool) -> List[str]:
     """One GPU's values; of a GPU with a fault only its identity can be read."""
     row = []
     for name in names:
         unit, value = GPU[name]
         told = value(gpu, memory)
-        if fault(gpu, memory.state) and name not in ("index", "uuid", "pci.bus_id", "name"):
+        if fault(gpu, memory.state) and name not in IDENTITY:
             row.append(f"[{fault(gpu, memory.state)}]")
         else:
             row.append(f"{told} {unit}" if unit and with_units else told)

@@ -6,11 +6,18 @@ processes that really hold the device nodes. What it does not know it refuses, a
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Dict, List, Optional, Sequence
 
-from . import gpu_holders, gpu_state, nvidia_driver, nvidia_fields, nvidia_xml
+from . import (
+    gpu_holders,
+    gpu_log,
+    gpu_observed,
+    gpu_state,
+    nvidia_driver,
+    nvidia_fields,
+    nvidia_xml,
+)
 from .gpu_memory import Memory
 from .gpu_state import State
 from .nvidia_driver import Answer
@@ -95,41 +102,61 @@ def query(kind: str, names: List[str], gpus: List[State], memory: Memory, layout
     return csv(header, rows, layout)
 
 
-def persist(gpus: List[State], value: str, state: State, directory: str) -> str:
-    """`-pm 0|1`; a persistence bounce frees what hung on nothing else."""
-    if not os.access(directory, os.W_OK):
+def persist(gpus: List[State], value: str, memory: Memory) -> str:
+    """`-pm 0|1` for these GPUs; with no holder a bounce frees what hung on nothing else."""
+    if not memory.on_node:
         raise Answer(4, "Unable to set persistence mode: Insufficient Permissions")
-    word = "Enabled" if value == "1" else "Disabled"
-    for gpu in gpus:
-        gpu["persistence"] = value == "1"
-    failure = state["failures"].get("memory", {})
-    if value == "0" and failure.get("mode") == "release-after-persistence-bounce":
-        del state["failures"]["memory"]
-    gpu_state.save(directory, "state.json", state)
-    return "".join(f"{word} persistence mode for GPU {g['bdf']}.\n" for g in gpus) + "All done."
+    word, told = ("Enabled" if value == "1" else "Disabled"), ""
+    with gpu_state.changing(memory.directory) as state:
+        for gpu in selected(state["gpus"], ",".join(g["uuid"] for g in gpus)):
+            already = gpu["persistence"] == (value == "1")
+            is_already = f"Persistence mode is already {word} for GPU {gpu['bdf']}.\n"
+            told += is_already if already else f"{word} persistence mode for GPU {gpu['bdf']}.\n"
+            gpu["persistence"] = value == "1"
+            mode = gpu_observed.residue_of(gpu, state).get("mode")
+            bounced = value == "0" and not already and not memory.count(gpu)
+            if bounced and mode == "release-after-persistence-bounce":
+                del state["failures"]["memory"]
+    return told + "All done."
+
+
+def in_use(gpus: List[State], memory: Memory) -> List[State]:
+    """Those that somebody holds; who has only a control node open may hold any of them."""
+    own = {tuple(number) for name, number in memory.state["nodes"].items() if name[6:].isdigit()}
+    if any(not holder.devices & own for holder in memory.holders):
+        return gpus
+    return [gpu for gpu in gpus if memory.count(gpu)]
 
 
 def reset(gpus: List[State], memory: Memory) -> str:
     """`-r`: refused while anyone holds the GPU; ends residues unless told to fail otherwise."""
-    state, directory = memory.state, memory.directory
-    if not os.access(directory, os.W_OK):
+    if not memory.on_node:
         raise Answer(4, "Unable to reset this GPU: Insufficient Permissions")
-    mode = state["failures"].get("reset")
+    mode = memory.state["failures"].get("reset")
     if mode == "hang":
         nvidia_driver.hang()
     if mode == "unsupported":
         raise Answer(3, "".join(f"Resetting GPU {g['bdf']} is not supported.\n" for g in gpus))
-    if mode == "in-use" or memory.holders:
-        named = "".join(f"  GPU {g['bdf']}: In use by another client\n" for g in gpus)
-        text = f"The following GPUs could not be reset:\n{named}\n{len(gpus)} device(s) "
+    busy = gpus if mode == "in-use" else in_use(gpus, memory)
+    if busy:
+        named = "".join(f"  GPU {g['bdf']}: In use by another client\n" for g in busy)
+        text = f"The following GPUs could not be reset:\n{named}\n{len(busy)} device(s) "
         raise Answer(255, text + IN_USE)
     if mode != "leaves-memory":
-        state["failures"].pop("memory", None)
-        for gpu in gpus:
-            for kind in ("recovery_action", "fields"):
-                state["failures"].get(kind, {}).pop(gpu["uuid"], None)
-        gpu_state.save(directory, "state.json", state)
+        with gpu_state.changing(memory.directory) as state:
+            for gpu in gpus:
+                _after_reset(gpu, state)
     return "".join(f"GPU {g['bdf']} was successfully reset.\n" for g in gpus) + "All done."
+
+
+def _after_reset(gpu: State, state: State) -> None:
+    failures = state["failures"]
+    if gpu_observed.residue_of(gpu, state).get("mode") not in (None, "release-after-uvm-reload"):
+        del failures["memory"]
+    failures.get("fields", {}).pop(gpu["uuid"], None)
+    if failures.get("recovery_action", {}).pop(gpu["uuid"], None):
+        text = gpu_log.recovery_action(gpu, "Reset", "None")
+        state.setdefault("kernel_log", []).append(gpu_log.now(text))
 
 
 def answer(words: Sequence[str], directory: str, proc: str, dev: str, cgroup: str) -> str:
@@ -138,14 +165,14 @@ def answer(words: Sequence[str], directory: str, proc: str, dev: str, cgroup: st
     gpus = nvidia_driver.reach(state, dev)
     options = parse(words)
     gpus = selected(gpus, options.get("--id", ""))
-    memory = Memory(state, gpu_holders.scan(proc, state["nodes"]), directory, cgroup)
+    memory = Memory(state, gpu_holders.of_node(proc, state), directory, cgroup)
     lost(gpus, state)
     if "--list-gpus" in options:
         return "\n".join(f"GPU {g['index']}: {g['name']} (UUID: {g['uuid']})" for g in gpus)
     if "--gpu-reset" in options:
         return reset(gpus, memory)
     if "--persistence-mode" in options:
-        return persist(gpus, options["--persistence-mode"], state, directory)
+        return persist(gpus, options["--persistence-mode"], memory)
     layout = options.get("--format", "")
     for kind, name in (("gpu", "--query-gpu"), ("process", "--query-compute-apps")):
         if name in options:

@@ -1,0 +1,33 @@
+"""Lines of a run for people, or as they are for programs."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+QUIET = frozenset({"start"})
+
+
+def show(told: dict[str, Any], as_json: bool) -> None:
+    """Print one line of a run."""
+    line = json.dumps(told, ensure_ascii=False) if as_json else sentence(told)
+    if line:
+        print(line, flush=True)
+
+
+def sentence(told: dict[str, Any]) -> str:
+    """`hh:mm:ss rung text`; empty for what only programs need."""
+    if told["event"] in QUIET:
+        return ""
+    clock = time.strftime("%H:%M:%S", time.localtime(told["time"]))
+    text = str(told["text"]).rstrip()
+    if told["event"] == "refused":
+        text = f"not taken: {text}" + (f"; {told['human']}" if told.get("human") else "")
+    elif told["event"] in ("act", "would"):
+        text = f"{'+' if told['event'] == 'act' else 'would:'} {text}"
+    elif told["event"] == "log":
+        text = f"| {text}"
+    elif told["event"] == "failed":
+        text = f"failed: {text}"
+    return f"{clock} {told['rung']:<3} {text}"
