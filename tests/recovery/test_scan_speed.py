@@ -23,7 +23,7 @@ def test_a_thousand_processes_are_scanned_and_every_holder_is_found(tmp_path: Pa
         seen, completeness = scan(Machine(), scan_bench.TARGETS)
         seconds, processor_s = time.monotonic() - began, sum(os.times()[:4]) - before
     print(f"{seconds:.2f} s, {processor_s:.2f} s of a processor")
-    assert {holder.pid for holder in seen} == holding
+    assert holding <= {holder.pid for holder in seen}
     # The bench holds it to one second on a machine of its own; this one may be shared.
     assert processor_s < 4
     assert completeness.seconds < 60
