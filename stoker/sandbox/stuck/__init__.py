@@ -121,7 +121,7 @@ def _failed(name: str) -> Play:
 
 
 _ENDED = "it ends it and the unit serves again"
-_OURS: dict[str, Stuck] = {
+PLAYED: dict[str, Stuck] = {
     "orphans": Stuck(
         "the children of an SGLang that was started by hand (setsid nohup) outlived its main "
         "process, without the PDEATHSIG that 0.5.12 gives them, and hold GPU 0; the unit is failed",
@@ -193,7 +193,7 @@ _MEMORY = (
     "release-after-uvm-reload",
     "reset-leaves-memory",
 )
-SCENARIOS: dict[str, Stuck] = _OURS | {
+SCENARIOS: dict[str, Stuck] = PLAYED | {
     name: Stuck(one.what, one.expect, (_died if name in _MEMORY else _failed)(name))
     for name, one in breakage.SCENARIOS.items()
 }
