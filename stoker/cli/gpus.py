@@ -15,6 +15,7 @@ from rich.table import Table
 
 from stoker.cli.hosts import connected
 from stoker.facts.gpu_node import GpuNode, seen
+from stoker.health.remarks import remarks
 from stoker.health.seen import Gpu, Holder, Seen
 from stoker.refused import Refused
 
@@ -150,20 +151,10 @@ def _print(rows: list[Row], looks: list[Seen]) -> None:
         table.add_row(*map(escape, words), f"[{colour}]{escape(row.state)}[/]")
     console.print(table)
     for look in looks:
-        for sentence in remarks(look):
+        for sentence in remarks(look, look.time):
             console.print(f"{look.node}: {sentence}", markup=False, highlight=False)
 
 
 def _memory(row: Row) -> str:
     used, total = ("?" if value is None else str(value) for value in (row.used_mib, row.total_mib))
     return f"{used} of {total}" if row.uuid else ""
-
-
-def remarks(look: Seen) -> Iterator[str]:
-    """What the rows do not show, a sentence each."""
-    if look.driver.smi.state not in ("ok", "skipped"):
-        yield f"nvidia-smi: {look.driver.smi.state}: {look.driver.smi.text}"
-    for container in look.containers:
-        yield from (f"CT {container.vmid}: {problem}" for problem in container.problems)
-    if not look.completeness.complete:
-        yield f"the scan is incomplete: {'; '.join(look.completeness.unreadable) or 'unknown'}"

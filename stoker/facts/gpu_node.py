@@ -17,6 +17,7 @@ from pyinfra.api import FactBase, StringCommand
 
 from stoker.health.seen import Seen
 from stoker.recovery import bundle
+from stoker.recovery.printing import sentence
 
 LOOK_S = 90
 """A look bounds each of its own steps; this is for a machine that answers nothing any more."""
@@ -77,7 +78,7 @@ def seen(looked: dict[str, Any] | None) -> Seen | None:
 def planned(events: Sequence[dict[str, Any]]) -> Plan:
     """The plan in `RecoveryPlan`'s lines."""
     end = next((event for event in events if event.get("event") == "end"), {})
-    texts = tuple(str(event["text"]) for event in events if event.get("text"))
+    texts = tuple(line for event in events if (line := sentence(event)))
     code = end.get("code")
     return Plan(code, bool(end.get("changed")) or code != 0, texts)
 

@@ -11,6 +11,7 @@ from pyinfra import logger
 from pyinfra.api import OperationError
 
 from stoker.facts.gpu_node import LOOK_S, seen
+from stoker.health.retained import watches_only
 from stoker.health.seen import Holder, Seen
 from stoker.recovery import bundle
 from stoker.serving.unit import Unit
@@ -72,14 +73,12 @@ def gpus_of(look: Seen, vmid: int, unit: Unit) -> list[tuple[int, str]]:
 def in_the_way(look: Seen, vmid: int, units: Sequence[Unit]) -> Iterator[tuple[int, Holder]]:
     """GPU and holder, for each holder outside the container.
 
-    A monitor of the node has GPUs open without nvidia-uvm, as persistenced, nvidia-smi and dcgm
-    do: it computes nothing and holds no memory, and is in nobody's way.
+    A service of the node that only watches its GPUs holds no memory and is in nobody's way.
     """
     for unit in units:
         for index, uuid in gpus_of(look, vmid, unit):
             for holder in _holding(look, uuid):
-                monitors = holder.owner.kind == "host" and "nvidia-uvm" not in holder.devices
-                if holder.owner.vmid != vmid and not monitors:
+                if holder.owner.vmid != vmid and not watches_only(holder):
                     yield index, holder
 
 

@@ -8,6 +8,8 @@ these two packages, their tables, and the script that asks a server for a token.
 
 from __future__ import annotations
 
+import argparse
+import ast
 import base64
 import functools
 import hashlib
@@ -17,7 +19,7 @@ import os
 import shlex
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 PYTHON = "/usr/bin/python3"
@@ -51,7 +53,7 @@ sys.exit(main())
 @functools.cache
 def contents() -> bytes:
     """The file's bytes: the same for the same sources, wherever and whenever it is made."""
-    return _SHEBANG + _zipped(zipfile.ZIP_DEFLATED)
+    return _SHEBANG + _zipped(_files(), zipfile.ZIP_DEFLATED)
 
 
 def digest() -> str:
@@ -71,17 +73,35 @@ def command(words: Sequence[str]) -> str:
 @functools.cache
 def _boot() -> str:
     # Stored, then compressed as a whole: half the size of files compressed one by one.
-    packed = lzma.compress(_zipped(zipfile.ZIP_STORED), preset=9 | lzma.PRESET_EXTREME)
+    bare = ((name, _bare(data) if name.endswith(".py") else data) for name, data in _files())
+    packed = lzma.compress(_zipped(bare, zipfile.ZIP_STORED), preset=9 | lzma.PRESET_EXTREME)
     boot = _BOOT.strip("\n") % base64.b85encode(packed).decode("ascii")
     if len(boot) >= LONGEST_WORD:
         raise ValueError(f"stoker.pyz has outgrown a command line: {len(boot)} bytes")
     return boot
 
 
-def _zipped(compression: int) -> bytes:
+def _bare(source: bytes) -> bytes:
+    """The same program without comments and docstrings, but a module's, which `--help` shows."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
+    return ast.unparse(tree).encode()
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return (
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
+    )
+
+
+def _zipped(files: Iterable[tuple[str, bytes]], compression: int) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
-        for name, data in sorted(_files()):
+        for name, data in sorted(files):
             entry = zipfile.ZipInfo(name)  # 1980: when it was made is nobody's business
             entry.compress_type = compression
             entry.external_attr = 0o644 << 16
@@ -103,8 +123,9 @@ def _files() -> Iterator[tuple[str, bytes]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Write the file under the name given."""
-    (name,) = sys.argv[1:] if words is None else words
-    target = Path(name)
+    parser = argparse.ArgumentParser(prog="stoker.recovery.bundle", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=Path("stoker.pyz"))
+    target = parser.parse_args(words).file
     beside = target.with_name(f".{target.name}.part")
     beside.write_bytes(contents())
     beside.chmod(0o755)

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from stoker.cli.gpus import remarks, rows_of
+from stoker.cli.gpus import rows_of
 from stoker.facts.gpu_node import seen
-from stoker.health.seen import Completeness, Owner, Seen, Stuck
+from stoker.health.seen import Owner, Seen, Stuck
 from tests.facts.test_gpu_node import looked
 
 
@@ -75,14 +75,3 @@ def test_what_the_gpu_itself_reports_comes_before_who_holds_it(
 def test_a_node_that_could_not_be_looked_at_is_unknown_and_not_without_gpus() -> None:
     (row,) = rows_of("pve1", None)
     assert row.state == "unknown"
-
-
-def test_an_incomplete_scan_and_a_silent_driver_are_said(look: Seen) -> None:
-    assert list(remarks(look)) == []
-    smi = replace(look.driver.smi, state="hung", text="no answer in 20 s")
-    partial = Completeness(False, ("process 7: permission denied",), (), 1.0)
-    said = list(remarks(replace(look, driver=replace(look.driver, smi=smi), completeness=partial)))
-    assert said == [
-        "nvidia-smi: hung: no answer in 20 s",
-        "the scan is incomplete: process 7: permission denied",
-    ]

@@ -7,8 +7,9 @@ from stoker.recovery import bundle
 
 RECORDED = Path(__file__).parent / "recorded" / "look.json"
 STUCK = [
+    '{"time": 1, "rung": "", "event": "start", "text": "", "run": "a"}',
     '{"time": 1, "rung": "", "event": "seen", "text": "CT 200 holds GPU-aa"}',
-    '{"time": 2, "rung": "R1", "event": "would", "text": "would stop sglang.service"}',
+    '{"time": 2, "rung": "R1", "event": "would", "text": "systemctl stop sglang.service"}',
     '{"time": 2, "rung": "", "event": "end", "code": 0, "changed": true, "text": "recovered"}',
 ]
 
@@ -46,8 +47,12 @@ def test_a_plan_runs_dry_and_a_finding_is_no_failure() -> None:
 def test_a_plan_tells_its_lines_and_whether_it_would_change_anything() -> None:
     plan = planned(RecoveryPlan().process([*STUCK, "noise"]))
     assert (plan.code, plan.changes) == (0, True)
-    assert plan.texts == ("CT 200 holds GPU-aa", "would stop sglang.service", "recovered")
-    clean = '{"event": "end", "code": 0, "changed": false, "text": "clean"}'
+    assert [text.partition(" ")[2].strip() for text in plan.texts] == [
+        "CT 200 holds GPU-aa",
+        "R1  would: systemctl stop sglang.service",
+        "recovered",
+    ]
+    clean = '{"time": 1, "rung": "", "event": "end", "code": 0, "changed": false, "text": "clean"}'
     assert planned(RecoveryPlan().process([clean])).changes is False
 
 

@@ -16,12 +16,13 @@ from stoker.serving.hostdata import Recovery
 from tests.operations.hosts import FakeHost, here, words
 
 PYZ = "/var/lib/stoker/stoker.pyz"
-CLEAN = [{"event": "end", "code": 0, "changed": False, "text": "CT 200 is clean"}]
+END = {"time": 0, "rung": "", "event": "end"}
+CLEAN = [{**END, "code": 0, "changed": False, "text": "CT 200 is clean"}]
 STUCK = [
-    {"event": "would", "rung": "R1", "text": "R1: systemctl stop sglang.service"},
-    {"event": "end", "code": 0, "changed": True, "text": "would be recovered"},
+    {"time": 0, "event": "would", "rung": "R1", "text": "systemctl stop sglang.service"},
+    {**END, "code": 0, "changed": True, "text": "would be recovered"},
 ]
-FOREIGN = [{"event": "end", "code": 10, "changed": False, "text": "CT 250 holds GPU-aa"}]
+FOREIGN = [{**END, "code": 10, "changed": False, "text": "CT 250 holds GPU-aa"}]
 
 
 @pytest.fixture(autouse=True)
@@ -67,10 +68,10 @@ def test_clean_containers_are_no_change() -> None:
 def test_a_dry_run_tells_the_plan_line_by_line() -> None:
     commands, host = cleared({200: STUCK}, ct200=Recovery())
     assert len(commands) == 1
-    assert host.said == [
-        "CT 200: R1: systemctl stop sglang.service",
-        "CT 200: would be recovered",
-    ]
+    would, end = host.said
+    assert would.startswith("CT 200: ")
+    assert would.endswith(" R1  would: systemctl stop sglang.service")
+    assert end.endswith(" would be recovered")
 
 
 def test_in_execution_the_plan_is_not_told_the_ladder_tells_itself(

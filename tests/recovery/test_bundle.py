@@ -49,6 +49,20 @@ def test_all_of_it_is_python_3_9() -> None:
                 ast.parse(file.read(name), name, feature_version=(3, 9))
 
 
+def test_a_bare_python_finds_every_command_in_it(tmp_path: Path) -> None:
+    bundle.main([str(tmp_path / "stoker.pyz")])
+    for command in ("look", "recover", "status", "clear", "watch"):
+        done = subprocess.run(
+            [tmp_path / "stoker.pyz", command, "--help"],
+            cwd="/",
+            env=BARE,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"usage: stoker.pyz {command} ")
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A bundle of sources of the test's own, whose main tells how it was run."""

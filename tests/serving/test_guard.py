@@ -83,7 +83,7 @@ def test_a_learned_baseline_is_held_to_with_some_air(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(await_gpus, "WAIT_S", 0)
-    await_gpus.LEARNED.write_text(json.dumps({"GPU-aa": 2}))
+    await_gpus.LEARNED.write_text(json.dumps({"GPU-aa": {"580.126.09": 2, "575.1": 1}}))
     for used, code in ((258, 0), (259, 1)):
         rows = f"0, GPU-aa, {used}\n3, GPU-dd, 2\n"
         assert await_gpus.main(smi(rows, directory=tmp_path), Clock()) == code

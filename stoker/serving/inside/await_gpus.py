@@ -83,10 +83,13 @@ def in_use(wanted: list[str], rows: list[list[str]]) -> dict[str, tuple[int, int
 
 
 def baselines() -> dict[str, int]:
-    """UUID -> MiB; only what was learned."""
+    """UUID -> MiB; only what was learned, of whichever driver version used most."""
     try:
         found = json.loads(LEARNED.read_text())
-        return {gpu: min(BASELINE_MIB, int(mib) + TOLERANCE_MIB) for gpu, mib in found.items()}
+        return {
+            gpu: min(BASELINE_MIB, max(known.values()) + TOLERANCE_MIB)
+            for gpu, known in found.items()
+        }
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
