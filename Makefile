@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-recovery bench-full lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -47,11 +47,17 @@ sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLa
 scenarios: $(VENV)/.complete ## the scenarios of recovery alone, and their table
 	$(BIN)/pytest -q -m "scenario and not gpu"
 
-bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of seconds and ratios
+bench: $(VENV)/.complete ## Stoker beside pct exec, Ansible and work by hand: seconds and ratios
 	$(BIN)/python -m tests.bench
+
+bench-recovery: $(VENV)/.complete ## who holds a GPU, and from stuck to serving: three minutes
+	$(BIN)/python -m tests.bench --recovery
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full
+
+pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
+	$(PYTHON) -m stoker.recovery.bundle stoker.pyz
 
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)

@@ -12,10 +12,14 @@ from roles.sglang import sglang
 from roles.system import system
 from roles.uv import uv
 from roles.venv import venv
+from roles.watch import watch
 from roles.wheels import wheels
 
 flagsets()
 wheels()
+
+if "pve" in host.groups:
+    watch()
 
 if "inference" in host.groups:
     system()

@@ -5,3 +5,8 @@ service_user = "sglang"
 
 # Stop an SGLang that somebody started by hand when it holds our port or GPU?
 stop_foreign = False
+
+# What recover.py may do to a container beyond ending what holds its GPUs. All of it is off by
+# itself; a container with servers and nothing else may well be restarted:
+# recovery = {"allow_restart": True}
+# The other keys: stop_running, allow_gpu_reset, allow_driver_reload, full, allow_stop_service, ha.

@@ -1,3 +1,15 @@
 """What holds for every Proxmox node."""
 
 ssh_user = "root"
+
+# A look at the GPUs every minute, written as Prometheus metrics and as JSON. Off: None, and what an
+# earlier one left is removed. An empty {} is all of these defaults, and touches nothing:
+#   {
+#       "every_s": 60,
+#       "metrics": "/var/lib/prometheus/node-exporter/stoker.prom",
+#       "status": "/var/lib/stoker/status.json",
+#       # Only if you want it to act by itself: how far for which container, and how often.
+#       # R3: end what holds its GPUs; R4: restart the container too; R5: reset its GPUs.
+#       "ladder": {"at_most_per_day": 3, "vmids": {200: {"up_to": "R3"}}},
+#   }
+watch = None

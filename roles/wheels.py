@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pyinfra import host, inventory, state
+from pyinfra import host, inventory
 from pyinfra.api import deploy
 
-from stoker.operations import barrier
+from stoker.operations import barrier, containers
 from stoker.operations import wheels as operations
 from stoker.serving import selection, tools
 from stoker.serving.lock import Release
@@ -35,8 +35,6 @@ def _wanted() -> dict[str, list[Release]]:
     """The containers of this node that are in the run, and what is to be installed there."""
     return {
         container.name: selection.releases(SITE, container.data.flagsets)
-        for container in inventory
-        if container.data.get("pct_host") == host.name
-        and container.data.get("flagsets")
-        and state.is_host_in_limit(container)
+        for container in containers.within_limit(containers.of(host))
+        if container.data.get("flagsets")
     }

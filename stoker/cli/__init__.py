@@ -11,12 +11,13 @@ def main(words: Sequence[str] | None = None) -> int:
     from gevent import monkey
 
     monkey.patch_all()
-    from stoker.cli import status
+    from stoker.cli import gpus, status
     from stoker.refused import Refused
 
     parser = argparse.ArgumentParser(prog="stoker", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     status.add_to(commands)
+    gpus.add_to(commands)
     arguments = parser.parse_args(words)
     try:
         code: int = arguments.run(arguments)

@@ -11,7 +11,7 @@ LINES = 30
 _STARTUP = r"""
 unit=$1 port=$2 stage=$3 lines=$4
 systemctl show -p ActiveState -p SubState -p MainPID -p NRestarts -p Result -p InvocationID \
-    -p ExecMainStatus -p ExecMainCode -p Job "$unit"
+    -p ExecMainStatus -p ExecMainPID -p Job "$unit"
 of=$unit
 if [ -n "$stage" ]; then
     echo "Stage=$(systemctl show -p ActiveState --value "$stage")"
@@ -65,6 +65,8 @@ class Look:
     """The journal's place of the last line; changes with every line."""
     lines: tuple[str, ...]
     """Last lines of this start; of the staging while that runs."""
+    began: bool = True
+    """Its main process was started; not, if what runs before it still does or has failed."""
 
 
 class Startup(FactBase[Look | None]):
@@ -100,6 +102,7 @@ class Startup(FactBase[Look | None]):
             listens=shown.get("Listens") == "yes",
             cursor=cursor,
             lines=tuple(lines),
+            began=shown.get("ExecMainPID") != "0",
         )
 
 

@@ -9,8 +9,9 @@ from pyinfra import logger
 from pyinfra.api import OperationError, QuoteString, StringCommand
 
 from stoker.facts.startup import Look, Question, Startup, Tokens
+from stoker.operations import from_node
 from stoker.operations.foreign import clear_the_way
-from stoker.serving.following import Following, Patience, Verdict, waves
+from stoker.serving.following import REFUSAL, Following, Patience, Verdict, waves
 from stoker.serving.unit import Unit
 
 PROGRESS_S = 10
@@ -60,6 +61,7 @@ def _told(host: Any, act: Any) -> bool:
 def _bring_up(host: Any, plan: Plan) -> None:
     by_name = {unit.name: unit for unit in plan.units}
     starting = [unit for unit in plan.units if unit.name not in plan.right]
+    from_node.require_free(host, starting)
     clear_the_way(host, starting, plan.ours, plan.stop_foreign)
     for wave in waves([(unit.name, unit.flagset) for unit in plan.units]):
         fresh = [name for name in wave if name not in plan.right]
@@ -103,7 +105,7 @@ def _follow(host: Any, units: list[Unit], patience: Patience) -> None:
             if verdict is Verdict.ASK:
                 _say(host, f"{name} answered 1 token after {time.monotonic() - began:.0f} s")
             elif verdict is not Verdict.WAIT:
-                failed.append(_failure(unit, courses[name]))
+                failed.append(_failure(host, unit, courses[name]))
             else:
                 continue
             del waiting[name]
@@ -148,13 +150,17 @@ def _progress(name: str, course: Following, elapsed: float) -> str:
     return f"{name}: {elapsed:.0f} s, {last.sub if last else 'unknown'}: {line}"
 
 
-def _failure(unit: Unit, course: Following) -> str:
+def _failure(host: Any, unit: Unit, course: Following) -> str:
     lines = course.last.lines if course.last else ()
+    # It waited for its GPUs in vain: what holds them shows only from the node.
+    waited = any(line.startswith(REFUSAL) for line in lines)
+    held = from_node.told(host, unit) if waited else []
     return "\n".join(
         [
             f"cannot serve {unit.flagset} by {unit.name}: {course.why}; "
             "its last lines follow, correct the cause and run again",
             *(f"    {line}" for line in lines or ("(it wrote no line)",)),
+            *held,
         ]
     )
 

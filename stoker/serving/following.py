@@ -33,6 +33,14 @@ class State(Protocol):
     def cursor(self) -> str: ...
     @property
     def lines(self) -> tuple[str, ...]: ...
+    @property
+    def began(self) -> bool: ...
+
+
+BEFORE = "start-pre"
+"""systemd's SubState while the unit waits for its GPUs; its own time limit bounds that."""
+REFUSAL = "cannot start: "
+"""How that wait ends its sentence when it was in vain, see `inside/await_gpus.py`."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,7 @@ class Following:
             # A sum that falls means that a process ended: that is work too.
             if (
                 ticks < 0
+                or look.sub == BEFORE
                 or ticks / elapsed > self.patience.busy_ticks_per_s
                 or read / elapsed > self.patience.busy_io_bytes_per_s
             ):
@@ -133,8 +142,16 @@ def _death(first: State | None, look: State | None) -> str:
         look.restarts > first.restarts or look.invocation != first.invocation
     )
     if restarted or look.sub == "auto-restart" or look.active in ("failed", "inactive"):
+        if not look.began:
+            return f"it was not started: {_refusal(look)}"
         return f"its main process ended: {look.result}, status {look.status}"
     return ""
+
+
+def _refusal(look: State) -> str:
+    """Why what runs before the server let it not start: its own sentence, else systemd's word."""
+    said = next((line for line in reversed(look.lines) if line.startswith(REFUSAL)), "")
+    return said.removeprefix(REFUSAL) or look.result
 
 
 def waves(units: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:

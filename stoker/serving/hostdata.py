@@ -12,6 +12,7 @@ from stoker.serving import loading, selection
 from stoker.serving.flagset import CONTROL, NAME, OWNED_ENV, FlagSet
 from stoker.serving.placement import units_of
 from stoker.serving.rendering import files_of
+from stoker.serving.watch import Watch
 
 
 def _secret_name(name: str) -> str:
@@ -40,6 +41,37 @@ class WheelIndex(_Strict):
     """Path on the node."""
 
 
+class Recovery(_Strict):
+    """What recovery may do to a container beyond ending what holds its GPUs; off unless said."""
+
+    stop_running: bool = False
+    """Stop a healthy server too: without it one that serves is not stuck."""
+    allow_restart: bool = False
+    """Restart the container, with all that runs in it."""
+    allow_gpu_reset: bool = False
+    allow_driver_reload: bool = False
+    """Reload nvidia_uvm; with `full` the whole driver, which needs every GPU container stopped."""
+    full: bool = False
+    allow_stop_service: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9@:_.-]+$")]] = Field(
+        default_factory=list
+    )
+    """Services of the node, monitors for instance, that may be stopped meanwhile."""
+    ha: bool = False
+    """Go on although HA manages the container."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The same as options of `stoker.pyz recover`."""
+        words: list[str] = []
+        for key, value in self:
+            option = f"--{key.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif value:
+                words += [word for one in value for word in (option, one)]
+        return tuple(words)
+
+
 _Secret = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 # An empty secret would be no secret: the server would answer everybody.
 _Secrets = dict[Annotated[str, AfterValidator(_secret_name)], _Secret]
@@ -55,6 +87,10 @@ class HostData(_Strict):
     """Unit, or `*` for all -> secret's name -> secret."""
     stop_foreign: bool = False
     wheel_index: WheelIndex | None = None
+    recovery: Recovery | None = None
+    """Of a container."""
+    watch: Watch | None = None
+    """Of a node; None: nobody watches it."""
 
 
 KEYS = tuple(HostData.model_fields)
@@ -76,6 +112,23 @@ def check(site: Path, hosts: Mapping[str, Mapping[str, Any]]) -> None:
     _refuse(problems + list(_named_twice(hosts)))
     selection.releases(site, dict.fromkeys(f for data in sound.values() for f in data.flagsets))
     _refuse([f"{name}: {p}" for name, data in sound.items() for p in _misplaced(site, data)])
+
+
+def recovery(hosts: Mapping[str, Any]) -> dict[str, Recovery]:
+    """The data `recovery` of these hosts, by their names; None is the default.
+
+    Nothing else of theirs is looked at: a flag set that is being written hinders no recovery.
+    Raises `Refused` with every problem.
+    """
+    sound: dict[str, Recovery] = {}
+    problems: list[str] = []
+    for name, value in hosts.items():
+        try:
+            sound[name] = Recovery.model_validate({} if value is None else value)
+        except ValidationError as error:
+            problems += [f"{name}: recovery.{_sentence(one)}" for one in error.errors()]
+    _refuse(problems)
+    return sound
 
 
 def _named_twice(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -15,10 +15,14 @@ ENABLED = PurePosixPath("/etc/systemd/system/multi-user.target.wants")
 """Where `systemctl enable` links the units that start at boot."""
 WHEELS = STATE / "wheels"
 """The node's wheel store; mounted read-only at the same path in each container."""
+PYZ = STATE / "stoker.pyz"
+"""On a node: what looks at its GPUs and recovers them, one file for the node's own python3."""
 VENVS = OPT / "venvs"
 SERVICE_HOME = PurePosixPath("/var/lib/sglang")
 LAUNCHER = OPT / "launch" / "sglang_launch_server.py"
 """What a unit starts: SGLang's own launcher, with the API key from the environment."""
+GUARD = OPT / "launch" / "await_gpus.py"
+"""What a unit runs before that: waits until its GPUs are free."""
 STAGER = OPT / "launch" / "stage_model.sh"
 JOURNAL = PurePosixPath("/etc/systemd/journald.conf.d/stoker.conf")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from stoker.serving import layout, quoting
 from stoker.serving.placement import refuse_conflicts
@@ -40,12 +40,20 @@ class File:
 
 def unit_text(unit: Unit) -> str:
     """The unit's file."""
-    return _template("sglang.service.j2").render(unit=unit)
+    return rendered("sglang.service.j2", unit=unit)
 
 
 def stage_text(stage: Stage) -> str:
     """The staging unit's file."""
-    return _template("sglang-stage.service.j2").render(stage=stage)
+    return rendered("sglang-stage.service.j2", stage=stage)
+
+
+def rendered(template: str, **values: object) -> str:
+    """A template of the site with these values in their places."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    return environment.get_template(template).render(**values)
 
 
 def digest(unit: Unit) -> str:
@@ -72,6 +80,8 @@ def files_of(units: Iterable[Unit]) -> tuple[File, ...]:
     refuse_conflicts(units)
     stages = {unit.stage.name: unit.stage for unit in units if unit.stage}
     support = [File(layout.JOURNAL, JOURNAL_CONF), _inside(layout.LAUNCHER)] if units else []
+    if any(unit.gpus for unit in units):
+        support.append(_inside(layout.GUARD))
     if stages:
         support.append(_inside(layout.STAGER, 0o755))
     return (
@@ -88,10 +98,3 @@ def _secret_lines(unit: Unit) -> str:
 
 def _inside(path: PurePosixPath, mode: int = 0o644) -> File:
     return File(path, (INSIDE / path.name).read_text(encoding="utf-8"), mode)
-
-
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
-    )
-    return environment.get_template(name)

@@ -82,6 +82,12 @@ class Unit:
         return quoting.command(self.argv)
 
     @property
+    def exec_start_pre(self) -> str:
+        """What waits for its GPUs, quoted; empty: it has none."""
+        words = (self.python, "-I", "-S", str(layout.GUARD))
+        return quoting.command(words) if self.gpus else ""
+
+    @property
     def env_file(self) -> str:
         """Path of its environment file."""
         return str(layout.env_file(self.name))

@@ -47,3 +47,12 @@ def test_a_question_holds_no_key_and_an_answer_is_told_by_its_unit() -> None:
     line = '{"unit": "sglang.service", "tokens": 1, "text": "fire", "error": null}'
     assert Tokens().process([line]) == {"sglang.service": Answer(1, "fire", None)}
     assert Tokens().process(["Traceback"]) == {}
+
+
+def test_a_start_that_was_refused_before_it_began_never_had_a_main_process() -> None:
+    seen = look("startup-not-begun.txt")
+    assert seen and not seen.began
+    assert (seen.sub, seen.result, seen.main_pid) == ("auto-restart", "exit-code", None)
+    assert any(line.startswith("cannot start: GPU 0 uses 91002 MiB") for line in seen.lines)
+    killed = look("startup-auto-restart.txt")
+    assert killed and killed.began

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from stoker.recovery.looking import look
 
 from stoker.health.seen import Gpu, Holder, Seen
+from stoker.recovery.looking import look
 from stoker.recovery.machine import Machine
 
 HELD_MIB = 4096

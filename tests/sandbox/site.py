@@ -93,7 +93,9 @@ class Site:
         )  # fmt: skip
         return {row["unit"]: row for row in json.loads(done.stdout)}
 
-    def node(self, command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def node(
+        self, command: str, check: bool = True, stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[str]:
         """Run a shell command on the node pve1, as its operator would over ssh."""
         state = states.load(self.instance)
         node = state.nodes[0]
@@ -106,7 +108,9 @@ class Site:
             f"UserKnownHostsFile={state.known_hosts}",
         ]
         words += ["-i", str(state.ssh_key), f"root@{node.address}", command]
-        return subprocess.run(words, text=True, capture_output=True, check=check)
+        done = subprocess.run(words, input=stdin, capture_output=True, check=check)
+        out, err = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
     def flag_set(self, name: str, **changed: object) -> None:
         """Write a flag set of the site anew with some of its top-level keys changed."""

@@ -17,6 +17,7 @@ class Seen:
     listens: bool = False
     cursor: str = "c0"
     lines: tuple[str, ...] = field(default=())
+    began: bool = True
 
 
 BASE = Seen()
