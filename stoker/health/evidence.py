@@ -24,7 +24,7 @@ def absent(s: Situation) -> bool:
 def driver_unusable(s: Situation) -> bool:
     """the container is passed GPUs, and the driver is not loaded, mismatched or sees none"""
     ct, driver = s.container, s.seen.driver
-    if ct is None or not (ct.gpus or ct.raw or ct.problems):
+    if ct is None or not (ct.gpus or ct.nodes):
         return False
     return not driver.version or driver.smi.state in UNUSABLE
 
