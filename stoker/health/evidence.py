@@ -31,8 +31,8 @@ def driver_unusable(s: Situation) -> bool:
 
 def clean(s: Situation) -> bool:
     """no stuck holder, memory at its baseline or a running unit's, every wanted unit serves"""
-    troubles = (s.stuck, s.dirty, s.unknown, s.lost, s.to_reset, s.to_start, unanswering(s))
-    return not any(troubles)
+    troubles = (s.stuck, s.dirty, s.unknown, s.lost, s.to_reset, s.to_start)
+    return not any(troubles) and not unanswering(s) and not s.smi_hangs
 
 
 def not_ready(s: Situation) -> bool:
@@ -76,7 +76,7 @@ def gone_for_good(s: Situation) -> bool:
 
 def driver_hangs(s: Situation) -> bool:
     """nvidia-smi does not come back from the driver, so that memory cannot be read"""
-    return s.smi_hangs and bool(s.unknown) and not s.stuck
+    return s.smi_hangs and not s.stuck
 
 
 def release_is_due(s: Situation) -> bool:

@@ -95,6 +95,9 @@ def _openable(refused: tuple[Refused, ...]) -> Refused:
 def notes(s: Situation) -> str:
     """What a clean state still has to tell."""
     told = [f"{u.name} is {u.standing}" + (f": {u.said}" if u.said else "") for u in s.targets]
+    smi = s.seen.driver.smi
+    if smi.state not in ("ok", "skipped"):
+        told.append(f"nvidia-smi is {smi.state} ({smi.text})")
     free = [g for g in s.gpus if not any(g.uuid in h.gpus for h in s.seen.holders)]
     latched = tuple(g for g in free if g.utilization_pct == 100)
     if latched:

@@ -166,7 +166,8 @@ class Situation:
             return "its configuration space reads all ones"
         if "lost" in gpu.error.lower():
             return f"nvidia-smi says {gpu.error!r}"
-        if self.seen.driver.smi.state == "lost" and gpu.bdf in self.seen.driver.smi.text.lower():
+        said = self.seen.driver.smi.text.lower()
+        if self.seen.driver.smi.state == "lost" and gpu.bdf in said and "is lost" in said:
             return f"nvidia-smi says {self.seen.driver.smi.text!r}"
         if "reboot" in (gpu.recovery_action or "").lower():
             return f"the driver asks for {gpu.recovery_action!r}"
