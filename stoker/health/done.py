@@ -49,6 +49,8 @@ class Done:
     """Units that have to serve in the end."""
     changes: tuple[Change, ...] = ()
     """What has to be given back, oldest first."""
+    gpus: tuple[tuple[str, int | None], ...] = ()
+    """UUID and minor of each target GPU when the run began."""
     ran: bool = True
     """Whether the container ran when we began."""
     reset_this_boot: frozenset[str] = frozenset()

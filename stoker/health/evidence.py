@@ -74,6 +74,11 @@ def gone_for_good(s: Situation) -> bool:
     return bool(s.lost)
 
 
+def others_now(s: Situation) -> bool:
+    """after a reset or reload a GPU is missing, or its node has another number"""
+    return bool(s.missing or s.renumbered)
+
+
 def driver_hangs(s: Situation) -> bool:
     """nvidia-smi does not come back from the driver, so that memory cannot be read"""
     return s.smi_hangs and not s.stuck
@@ -153,7 +158,7 @@ def container_down(s: Situation) -> bool:
 
 def reset_done(s: Situation) -> bool:
     """the driver asks for nothing more, and memory is at its baseline"""
-    return memory_back(s) and not s.to_reset and not s.lost
+    return memory_back(s) and not any((s.to_reset, s.lost, s.missing))
 
 
 def serving(s: Situation) -> bool:

@@ -16,6 +16,13 @@ RESET_S = 120.0
 MODULE_S = 60.0
 MODULES = ("nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia")
 """In the order of their removal."""
+SHM = (
+    "for f in /dev/shm/sgl_shm_*_[0-9]* /dev/shm/sglang_loads_[0-9]*; do "
+    'p=$(basename "$f" | sed -nE "s/^(sgl_shm_[a-z_]*_|sglang_loads_)([0-9]+)(_.*)?$/\\\\2/p"); '
+    '[ -z "$p" ] || [ -e "/proc/$p" ] || rm -f "$f"; done'
+)
+"""What a killed SGLang leaves in shared memory, of which the next one dies by SIGBUS: only names
+that carry a pid, and only of pids that are nobody's."""
 
 
 def plan(step: str, s: Situation) -> tuple[Act, ...]:
@@ -144,9 +151,10 @@ def reload(s: Situation) -> list[Act]:
 def serve(s: Situation) -> list[Act]:
     """The container if we stopped it, then each unit that has to serve and does not."""
     acts: list[Act] = [GiveBack(change) for change in s.done.changes if change.kind == "container"]
-    for unit in s.to_start:
-        if unit.standing == "loading":
-            continue
+    starting = [unit for unit in s.to_start if unit.standing != "loading"]
+    if starting:
+        acts.append(Run(inside(s.vmid, "sh", "-c", SHM), 20))
+    for unit in starting:
         if Change("mask", unit.name) in s.done.changes:
             acts.append(GiveBack(Change("mask", unit.name)))
         if unit.standing in ("failed", "restarting"):

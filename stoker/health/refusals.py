@@ -105,6 +105,21 @@ def reboot_only(s: Situation) -> Refusal | None:
     return Refusal(s.why_lost(), reboot(s), REBOOT)
 
 
+def gone_since(s: Situation) -> Refusal | None:
+    """a GPU that does not come back from a reset needs a reboot"""
+    if not s.missing:
+        return None
+    return Refusal(f"{', '.join(s.missing)} did not come back", reboot(s), REBOOT)
+
+
+def passed_by_number(s: Situation) -> Refusal | None:
+    """containers are passed nodes by number, so they would get each other's GPUs"""
+    if not s.renumbered:
+        return None
+    what = ", ".join(f"{label(gpu)} is nvidia{gpu.minor} now" for gpu in s.renumbered)
+    return Refusal(what, "set devN of every GPU container anew, and restart them", POLICY)
+
+
 def no_driver_calls(s: Situation) -> Refusal | None:
     """more calls would pile up in the driver"""
     smi = s.seen.driver.smi

@@ -212,6 +212,18 @@ class Situation:
         return unit not in self.left_alone
 
     @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """UUIDs of target GPUs that were there when the run began and are not any more."""
+        there = frozenset(gpu.uuid for gpu in self.seen.gpus)
+        return tuple(uuid for uuid, _ in self.done.gpus if uuid not in there)
+
+    @cached_property
+    def renumbered(self) -> tuple[Gpu, ...]:
+        """GPUs whose node has another number than when the run began."""
+        before = dict(self.done.gpus)
+        return tuple(g for g in self.seen.gpus if before.get(g.uuid, g.minor) != g.minor)
+
+    @cached_property
     def uvm_pins(self) -> tuple[Gpu, ...]:
         """Dirty GPUs that UVM still has in its books although nobody holds them."""
         held = frozenset(uuid for holder in self.seen.holders for uuid in self.on(holder))

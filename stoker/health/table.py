@@ -97,6 +97,14 @@ TABLE: tuple[Row, ...] = (
         next="W, R4",
     ),
     terminal("X2", "GPU lost", sees.gone_for_good, refusals.reboot_only, next="R7"),
+    terminal(
+        "X6",
+        "other GPUs than before",
+        sees.others_now,
+        refusals.gone_since,
+        refusals.passed_by_number,
+        next="R7",
+    ),
     terminal("X3", "driver hangs", sees.driver_hangs, refusals.no_driver_calls, next="R7"),
     Row(
         "W",

@@ -118,7 +118,9 @@ class Climb:
             changes=changes,
             ran=ran,
         )
-        return Situation(seen, vmid, units, chosen, self.world.undying(), done, permitted)
+        begun = Situation(seen, vmid, units, chosen, self.world.undying(), done, permitted)
+        gpus = tuple((gpu.uuid, gpu.minor) for gpu in begun.gpus)
+        return replace(begun, done=replace(done, gpus=gpus))
 
     def _climb(self, row: Row, before: Situation) -> Situation:
         began = self.world.now()
@@ -131,7 +133,19 @@ class Climb:
         self.journal.tell(
             "rung", f"{verdict} after {spent:.1f} s", row.name, seconds=round(spent, 1)
         )
+        if row.step == "reload":
+            self._tell_majors(before.seen, after.seen)
         return after
+
+    def _tell_majors(self, before: Seen, after: Seen) -> None:
+        """A reload may give the driver another number: lines that have the old one are stale."""
+        old, new = before.driver.majors, after.driver.majors
+        raw = [f"CT {ct.vmid}" for ct in after.containers if ct.raw]
+        stale = f", and set the raw lxc lines of {', '.join(raw)} anew first" if raw else ""
+        for name in sorted(set(old) & set(new)):
+            if old[name] != new[name]:
+                text = f"{name} has the major {new[name]} now, not {old[name]}; restart every "
+                self.journal.tell("majors", f"{text}container with a GPU{stale}", "R6")
 
     def _noted(self, row: Row, before: Situation, failure: str) -> Situation:
         done = before.done

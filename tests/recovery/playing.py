@@ -267,13 +267,25 @@ class Node:
             self.processes.append(replace(process, holder=again, respawns=process.respawns - 1))
 
 
-def climb(node: Node, done: Done | None = None, **permitted: Any) -> End:
+told: list[Callable[[str, object], None]] = []
+"""Who is told of each rung: the test's `record_property`."""
+
+
+def climb(
+    node: Node,
+    done: Done | None = None,
+    also: Callable[[str], None] | None = None,
+    **permitted: Any,
+) -> End:
     """One run, and what it has taken given back as a real one does."""
-    begun = Climb(node, Journal(None), 200, Permitted(**permitted), None, done)
+    begun = Climb(node, Journal(None, also), 200, Permitted(**permitted), None, done)
     end = begun.run()
     for change in reversed(node.changes()):
         node.give_back(change)
     assert sentence(end)
+    for rung in rungs(end):
+        for tell in told:
+            tell("rung", rung)
     return end
 
 

@@ -120,6 +120,7 @@ def as_seen(one: Living) -> Holder:
 
 @given(before=trees, after=trees, last=trees, step=st.sampled_from(["terminate", "kill"]))
 @settings(max_examples=60, deadline=None)
+@pytest.mark.scenario("X1", "O12")
 def test_no_process_but_a_holder_in_the_container_is_ever_signalled(
     before: list[Living], after: list[Living], last: list[Living], step: str
 ) -> None:
@@ -169,6 +170,7 @@ def test_no_other_cgroup_is_killed(path: str, tmp_path: Path) -> None:
     assert (folder / "cgroup.kill").read_text() == ""
 
 
+@pytest.mark.scenario("K5")
 def test_a_units_cgroup_is_killed_whole(tmp_path: Path) -> None:
     folder = tmp_path / UNIT.strip("/")
     folder.mkdir(parents=True, exist_ok=True)
@@ -233,6 +235,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.scenario("K1", "O12")
 def test_a_real_process_that_is_not_what_was_seen_gets_nothing(
     name: str, tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
@@ -245,6 +248,7 @@ def test_a_real_process_that_is_not_what_was_seen_gets_nothing(
     assert sleeper.poll() is None
 
 
+@pytest.mark.scenario("K2")
 def test_one_that_has_ended_is_gone(tmp_path: Path) -> None:
     child = subprocess.Popen(["true"])
     shown = Shown(tmp_path, child.pid, "/lxc/200/ns/.lxc")
