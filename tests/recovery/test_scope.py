@@ -1,0 +1,118 @@
+"""A run is followed from outside, and goes on without its follower."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stoker.recovery import journal, scope
+from stoker.recovery.machine import Machine
+
+RUN = """
+import sys, time
+from stoker.recovery.journal import Journal
+from stoker.recovery.machine import Machine
+
+told = Journal.opened(Machine(run=sys.argv[1]), 200, run=sys.argv[2])
+print("began", flush=True)
+for number in range(3):
+    sys.stdin.readline()
+    told.tell("act", f"line {number}")
+sys.stdin.readline()
+told.tell("end", "over", code=0, changed=True)
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(run=str(tmp_path))
+
+
+def started(machine: Machine, name: str = "a") -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", RUN, machine.run, name]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "began\n"
+    return child
+
+
+def on(child: subprocess.Popen[str], lines: int) -> None:
+    assert child.stdin is not None
+    child.stdin.write("\n" * lines)
+    child.stdin.flush()
+
+
+def texts(told: list[dict[str, Any]]) -> list[str]:
+    return [str(one["text"]) for one in told if one["event"] != "start"]
+
+
+def test_it_is_followed_to_its_end(machine: Machine) -> None:
+    child = started(machine)
+    on(child, 4)
+    told = list(scope.follow(machine, 200, "a"))
+    assert texts(told) == ["line 0", "line 1", "line 2", "over"]
+    assert told[-1]["code"] == 0
+    child.wait()
+
+
+@pytest.mark.scenario("L41")
+def test_it_goes_on_without_its_follower_and_the_next_one_hears_it_all(machine: Machine) -> None:
+    child = started(machine)
+    on(child, 1)
+    first = scope.follow(machine, 200, "a")
+    next(first)
+    first.close()  # the line is dropped
+    assert scope.running(machine, 200)
+    threading.Timer(0.05, on, (child, 3)).start()
+    assert texts(list(scope.follow(machine, 200))) == ["line 0", "line 1", "line 2", "over"]
+    child.wait()
+    assert not scope.running(machine, 200)
+
+
+def test_one_that_is_killed_is_told(machine: Machine) -> None:
+    child = started(machine)
+    on(child, 1)
+    threading.Timer(0.1, child.send_signal, (signal.SIGKILL,)).start()
+    told = list(scope.follow(machine, 200, "a"))
+    child.wait()
+    assert told[-1]["event"] == "end"
+    assert told[-1]["code"] == 1
+    assert "run it again" in told[-1]["text"]
+
+
+def test_one_that_does_not_begin_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope, "BEGIN_S", 0.05)
+    (told,) = scope.follow(machine, 200, "a")
+    assert "did not begin" in told["text"]
+
+
+def test_the_course_of_the_run_before_is_not_taken_for_the_new_one(machine: Machine) -> None:
+    old = started(machine, "old")
+    on(old, 4)
+    old.wait()
+    new = started(machine, "new")
+    on(new, 4)
+    assert len(list(scope.follow(machine, 200, "new"))) == 5
+    new.wait()
+    assert Path(journal.path(machine, 200)).stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_started_from_a_copy_of_the_packed_file(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "stoker.pyz"
+    packed.write_bytes(b"packed")
+
+    class Loader:
+        archive = str(packed)
+
+    monkeypatch.setattr(scope, "__loader__", Loader())
+    words = scope.program(machine, 200)
+    assert words[1:] == ["-I", f"{machine.run}/recover-200.pyz"]
+    assert Path(words[2]).read_bytes() == b"packed"
