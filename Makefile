@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-full lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-recovery bench-full lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -47,8 +47,11 @@ sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLa
 scenarios: $(VENV)/.complete ## the scenarios of recovery alone, and their table
 	$(BIN)/pytest -q -m "scenario and not gpu"
 
-bench: $(VENV)/.complete ## Stoker beside pct exec and Ansible, a table of seconds and ratios
+bench: $(VENV)/.complete ## Stoker beside pct exec, Ansible and work by hand: seconds and ratios
 	$(BIN)/python -m tests.bench
+
+bench-recovery: $(VENV)/.complete ## who holds a GPU, and from stuck to serving: three minutes
+	$(BIN)/python -m tests.bench --recovery
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full

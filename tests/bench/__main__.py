@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: measure, print the table, and with --write keep it in docs/bench.md."""
+"""`python -m tests.bench`: measure and print tables; with --write keep them in docs/bench.md."""
 
 import argparse
 import os
@@ -10,16 +10,16 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import aims, machine, node, plan, report, rows, sandbox, with_ansible
-from .session import Session
+from . import recovery_part, report, role_part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--recovery", action="store_true", help="recovery alone, three minutes")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
-    parser.add_argument("--write", action="store_true", help="write the table to docs/bench.md")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--quick", action="store_true", help="Stoker alone, for work on its speed")
     parser.add_argument("--keep", action="store_true", help="leave the sandbox up afterwards")
     parser.add_argument("--name", default="bench", help="the sandbox instance (default: bench)")
@@ -33,25 +33,13 @@ def _cache() -> Path:
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
-    others: plan.Others = plan.FULL if arguments.full else plan.SHORT
-    if arguments.quick:
-        others = dict.fromkeys(plan.SHORT, ())
-    ansible = with_ansible.installed(_cache())
-    with sandbox.up(arguments.name, plan.CONTAINERS, arguments.keep) as state:
-        session = Session(state, work, ansible)
-        node.count_pct_starts(state)
-        session.say(f"one start of pct costs {node.pct_cost_s(state):.2f} CPU-seconds")
-        session.prepare()
-        firsts = session.first_runs() if arguments.full else []
-        for cell in plan.cells(others):
-            session.measure(cell)
-        session.check(session.containers)
-        table = rows.compared(rows.medians(session.measured))
-        found = [*aims.of(session, table), *firsts]
-    report.printed(table, found, Console())
+    parts = [] if arguments.recovery else [role_part.measured(arguments, work, _cache())]
+    parts.append(recovery_part.measured(arguments, work))
+    for part in parts:
+        report.printed(part, Console())
     if arguments.write:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(report.markdown(table, found, machine.told()))
+        PAGE.write_text(report.kept(PAGE.read_text() if PAGE.exists() else "", parts))
 
 
 def main() -> None:

@@ -10,10 +10,15 @@ from .with_ansible import PINS
 
 def told() -> str:
     """One sentence with the date, the machine and the versions."""
-    pins = ", ".join(PINS.read_text().split())
     kernel = platform.release().partition("-")[0]
     return (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} on a machine with {os.cpu_count()} cores "
         f"that is controller, node and containers at once; Linux {kernel}, Python "
-        f"{platform.python_version()}, pyinfra=={version('pyinfra')}, {pins}."
+        f"{platform.python_version()}."
     )
+
+
+def told_with_tools() -> str:
+    """The same with the versions of what Stoker is compared with."""
+    pins = ", ".join(PINS.read_text().split())
+    return f"{told()[:-1]}, pyinfra=={version('pyinfra')}, {pins}."

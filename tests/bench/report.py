@@ -1,17 +1,59 @@
-"""The table for a person at a terminal, and the same for docs/bench.md."""
+"""The bench's parts as tables: for a person at a terminal, and for docs/bench.md."""
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 from .rows import Aim, Row
 
-_COLUMNS = ("tool", "containers", "seconds", "times Stoker's", "commands", "pct starts")
+_AIMS = ("aim", "wanted", "found", "")
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """One table."""
+
+    head: tuple[str, ...]
+    lines: list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was measured together, on one sandbox."""
+
+    title: str
+    about: str
+    """How it was measured, in paragraphs."""
+    told: str
+    """Where and when."""
+    tables: tuple[Measurements, ...]
+
+
+def of_rows(rows: Iterable[Row]) -> Measurements:
+    """Tools on numbers of containers."""
+    head = ("tool", "containers", "seconds", "times Stoker's", "commands", "pct starts")
+    return Measurements(head, [cells_of(row) for row in rows])
+
+
+def of_ways(lines: list[tuple[str, ...]]) -> Measurements:
+    """Ways to the same end; without a column that none of them fills."""
+    head = ("way", "seconds", "processor seconds", "times Stoker's", "what came of it")
+    kept = [n for n in range(len(head)) if any(line[n] for line in lines)]
+    return Measurements(
+        tuple(head[n] for n in kept), [tuple(line[n] for n in kept) for line in lines]
+    )
+
+
+def of_aims(aims: Iterable[Aim]) -> Measurements:
+    """What was promised, and what came of it."""
+    return Measurements(_AIMS, [cells_of_aim(aim) for aim in aims])
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
-    """The words of one line of the table."""
+    """The words of one line of the table of tools."""
     run = row.measured
     ratio = "" if row.ratio is None else f"{row.ratio:.1f}"
     figures = (str(run.containers), f"{run.seconds:.1f}", ratio)
@@ -24,43 +66,38 @@ def cells_of_aim(aim: Aim) -> tuple[str, ...]:
     return (aim.what, aim.wanted, aim.found, verdict)
 
 
-def printed(rows: Iterable[Row], aims: Iterable[Aim], console: Console) -> None:
-    """Both tables, on the terminal."""
-    seconds = Table(*_COLUMNS, title="the role with nothing to change")
-    for row in rows:
-        seconds.add_row(*cells_of(row))
-    console.print(seconds)
-    promised = Table("aim", "wanted", "found", "")
-    for aim in aims:
-        promised.add_row(*cells_of_aim(aim))
-    console.print(promised)
+def printed(part: Part, console: Console) -> None:
+    """Its tables, on the terminal."""
+    for number, table in enumerate(part.tables):
+        shown = Table(*table.head, title=part.title if number == 0 else None)
+        for line in table.lines:
+            shown.add_row(*line)
+        console.print(shown)
 
 
-def markdown(rows: Iterable[Row], aims: Iterable[Aim], told: str) -> str:
-    """Both tables as docs/bench.md; `told` says where and when they were measured."""
-    seconds = _table(_COLUMNS, (cells_of(row) for row in rows))
-    promised = _table(("aim", "wanted", "found", ""), (cells_of_aim(aim) for aim in aims))
-    return f"{_HEAD}\n{told}\n\n{seconds}\n{promised}"
+def markdown(part: Part) -> str:
+    """It as a part of the page, from its heading on."""
+    tables = "\n".join(_table(table) for table in part.tables)
+    return f"## {part.title}\n\n{part.about}\n{part.told}\n\n{tables}"
 
 
-def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
-    ruled = [head, tuple("---" for _ in head), *lines]
+def kept(page: str, parts: Iterable[Part]) -> str:
+    """The page with these parts in place of those of their titles; others stay as they were."""
+    _, *there = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    by_title = {part.partition("\n")[0]: part for part in there}
+    by_title |= {f"## {part.title}": markdown(part) for part in parts}
+    return "\n\n".join(part.strip() for part in (_HEAD, *by_title.values())) + "\n"
+
+
+def _table(table: Measurements) -> str:
+    ruled = [table.head, tuple("---" for _ in table.head), *table.lines]
     return "".join(f"| {' | '.join(line)} |\n" for line in ruled)
 
 
 _HEAD = """\
 # The bench
 
-`make bench` writes this page when asked to (`python -m tests.bench --write`); `make bench-full`
-takes every tool on every number of containers.
-
-A role of forty operations (2 packages, a group, a user, 6 directories, 7 files, 9 templates, 3
-lines, 2 links, 2 marks, 2 virtual environments, 5 services) is written twice with the same effect:
-as a pyinfra deploy and as an Ansible playbook. It is applied first, by Ansible to one container and
-by Stoker to the others; then every tool runs it where nothing is to be changed, and must report no
-change in what the other made. testinfra checks the end state before and after.
-
-Seconds are those of the whole process, from its start to its end; with several runs, the median.
-Stoker runs before, between and after the others, since such machines drift. pct's starts were
-counted on the node, whose pct is a stand-in that costs the CPU time of a real one.
+`make bench` measures all of it, `make bench-recovery` the second part alone (three minutes), and
+`make bench-full` takes every tool of the first part on every number of containers. `python -m
+tests.bench --write` writes this page.
 """

@@ -16,9 +16,10 @@ def _sandbox(*words: str) -> None:
 
 
 @contextmanager
-def up(name: str, containers: int, keep: bool) -> Iterator[State]:
+def up(name: str, containers: int, keep: bool, gpus: int = 8) -> Iterator[State]:
     """A node with so many containers; gone afterwards unless it is to be kept."""
-    _sandbox("up", "--name", name, "--containers", str(containers))
+    size = ["--containers", str(containers), "--gpus", str(gpus)]
+    _sandbox("up", "--name", name, *size)
     try:
         yield instances.load(name)
     finally:

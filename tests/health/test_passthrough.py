@@ -1,5 +1,7 @@
 from collections.abc import Mapping
 
+import pytest
+
 from stoker.health import conf, passthrough
 
 ALL = tuple(range(8))
@@ -51,6 +53,7 @@ def told(
     return passthrough.problems(passthrough.parse(text), nodes, ALL, MAJORS, others or {})
 
 
+@pytest.mark.scenario("T1")
 def test_devices_are_read_with_their_modes_and_owners() -> None:
     assert passthrough.parse(BY_DEVICE).devices == (
         passthrough.Device("/dev/nvidia0", 0o666, None, None, False, "dev0"),
@@ -72,6 +75,7 @@ def test_a_sound_container_has_no_problem() -> None:
     assert told("hostname: web\n") == ()
 
 
+@pytest.mark.scenario("T2")
 def test_raw_lines_pass_what_they_mount_and_allow() -> None:
     passed = passthrough.parse(RAW)
     assert passed.raw
@@ -83,6 +87,7 @@ def test_raw_lines_pass_what_they_mount_and_allow() -> None:
     assert minors(RAW) == [0, 1]
 
 
+@pytest.mark.scenario("T3")
 def test_both_styles_add_up_and_one_node_by_both_is_told() -> None:
     text = RAW + "dev0: /dev/nvidia1,mode=0666\ndev1: /dev/nvidia5,mode=0666\n"
     assert minors(text) == [0, 1, 5]
@@ -106,6 +111,7 @@ def test_a_rule_for_everything_allows_everything() -> None:
     assert minors("lxc.cgroup2.devices.allow: b *:* rwm\n") == []
 
 
+@pytest.mark.scenario("T4")
 def test_a_stale_major_is_told_with_both_numbers() -> None:
     assert told(RAW.replace("511", "509")) == (
         "lxc.cgroup2.devices.allow: /dev/nvidia-uvm has major 511 now and the line says 509; pass "
@@ -113,6 +119,7 @@ def test_a_stale_major_is_told_with_both_numbers() -> None:
     )
 
 
+@pytest.mark.scenario("T5")
 def test_an_optional_missing_node_is_told_and_a_needed_one_too() -> None:
     gone = {path: numbers for path, numbers in NODES.items() if path != "/dev/nvidia0"}
     assert told(RAW, gone) == (
@@ -125,12 +132,14 @@ def test_an_optional_missing_node_is_told_and_a_needed_one_too() -> None:
     )
 
 
+@pytest.mark.scenario("T6")
 def test_a_gpu_of_two_containers_is_told_with_the_other() -> None:
     assert told(BY_DEVICE, others={201: (1, 3), 202: (7,)}) == (
         "/dev/nvidia3: passed to container 201 too; let one have it",
     )
 
 
+@pytest.mark.scenario("T7")
 def test_the_default_mode_is_noted_since_it_is_root_s_alone() -> None:
     text = BY_DEVICE.replace("/dev/nvidia0,mode=0666", "/dev/nvidia0").replace("gid=44,", "")
     assert told(text) == (
@@ -139,12 +148,14 @@ def test_the_default_mode_is_noted_since_it_is_root_s_alone() -> None:
     )
 
 
+@pytest.mark.scenario("T1")
 def test_deny_write_is_told() -> None:
     assert told(BY_DEVICE.replace("deny-write=0", "deny-write=1")) == (
         "dev2: /dev/nvidiactl is read-only (deny-write), so CUDA cannot use it",
     )
 
 
+@pytest.mark.scenario("T9")
 def test_a_privileged_container_reaches_what_its_cgroup_allows() -> None:
     (problem,) = told(RAW.replace("unprivileged: 1\n", ""))
     assert problem.startswith("lxc.cgroup2.devices.allow: allows /dev/nvidia2, /dev/nvidia3,")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ def with_value(tag: str, value: str) -> smi.SmiGpu:
     return smi.parse(f"{before}<{tag}>{value}</{after.split('</', 1)[1]}").gpus[0]
 
 
+@pytest.mark.scenario("P1")
 def test_eight_gpus_are_told_by_uuid_address_and_memory() -> None:
     report = smi.parse(EIGHT)
     assert report.driver_version == "580.126.09"
@@ -31,6 +33,7 @@ def test_eight_gpus_are_told_by_uuid_address_and_memory() -> None:
     assert (first.persistence, first.mig, first.recovery_action) == (True, False, "None")
 
 
+@pytest.mark.scenario("P8")
 def test_the_index_is_the_place_in_the_document_and_not_the_minor() -> None:
     gpus = smi.parse(EIGHT).gpus
     assert [gpu.index for gpu in gpus] == [0, 1, 2, 3, 4, 5, 6, 7]
@@ -63,9 +66,21 @@ NUMBERS = {
 
 @pytest.mark.parametrize("placeholder", PLACEHOLDERS)
 @pytest.mark.parametrize("tag", NUMBERS)
+@pytest.mark.scenario("P2")
 def test_a_placeholder_is_none_and_never_zero(tag: str, placeholder: str) -> None:
     value = getattr(with_value(tag, placeholder), NUMBERS[tag])
     assert value[0].used_mib is None if tag == "used_memory" else value is None
+
+
+@pytest.mark.scenario("P9")
+def test_a_gpu_that_is_gone_moves_the_indexes_of_the_others_and_nothing_else() -> None:
+    all_eight = smi.parse(EIGHT).gpus
+    before, middle, after = EIGHT.split("</gpu>", 2)
+    left = smi.parse(f"{before}</gpu>{after}").gpus
+    assert middle.count("<gpu ") == 1
+    assert [gpu.index for gpu in left] == [0, 1, 2, 3, 4, 5, 6]
+    kept = [replace(gpu, index=index) for index, gpu in enumerate((all_eight[0], *all_eight[2:]))]
+    assert list(left) == kept
 
 
 @pytest.mark.parametrize("token", ["GPU is lost", "[GPU is lost]", "GPU requires reset"])
@@ -84,6 +99,7 @@ def test_a_process_that_calls_itself_lost_harms_no_gpu() -> None:
     assert with_value("process_name", "GPU is lost").error == ""
 
 
+@pytest.mark.scenario("P3")
 def test_process_names_come_through_whole() -> None:
     named = {
         process.pid: (process.type, process.name, process.used_mib) for process in SHARED.processes
@@ -100,12 +116,14 @@ def test_process_names_come_through_whole() -> None:
 @pytest.mark.parametrize(
     "name", ["a <b> c", "</process", "\x01\x1b[2J", "\udcff\ufffe", "&amp", "&#1;", "]]>", "<gpu>"]
 )
+@pytest.mark.scenario("P3")
 def test_no_process_name_makes_the_rest_unreadable(name: str) -> None:
     assert with_value("process_name", "NAME").processes[0].name == "NAME"
     gpus = smi.parse(EIGHT.replace("sglang::scheduler_TP0", name)).gpus
     assert [len(gpu.processes) for gpu in gpus] == [1, 1, 1, 1, 0, 0, 0, 0]
 
 
+@pytest.mark.scenario("P17")
 def test_a_partitioned_gpu_is_not_its_partitions() -> None:
     assert (PARTITIONED.mig, PARTITIONED.used_mib, PARTITIONED.total_mib) == (True, None, 97887)
 
@@ -120,17 +138,20 @@ def test_a_gpu_that_fell_off_keeps_its_name_and_loses_its_numbers() -> None:
     assert LOST.uuid.startswith("GPU-")
 
 
+@pytest.mark.scenario("P4", "P12")
 def test_a_550_has_no_recovery_action_unless_its_older_fields_say_yes() -> None:
     gpus = smi.parse((RECORDED / "smi-550.xml").read_text()).gpus
     assert [gpu.recovery_action for gpu in gpus] == [None, "Reset", "Drain and Reset"]
     assert [gpu.persistence for gpu in gpus] == [True, True, False]
 
 
+@pytest.mark.scenario("P12")
 def test_a_595_says_its_recovery_action_in_its_own_words() -> None:
     assert SHARED.recovery_action == "Drain and Reset"
     assert with_value("gpu_recovery_action", "Recover IMEX").recovery_action == "Recover IMEX"
 
 
+@pytest.mark.scenario("P6")
 def test_a_document_cut_anywhere_is_garbled_and_never_half_a_report() -> None:
     for length in range(0, EIGHT.rindex("</nvidia_smi_log>"), 97):
         with pytest.raises(Garbled):
@@ -148,6 +169,7 @@ def test_entities_are_not_expanded() -> None:
         )
 
 
+@pytest.mark.scenario("P7")
 def test_every_spelling_of_an_address_is_one() -> None:
     spelt = ["00000000:0A:00.0", "0000:0a:00.0", "0000:0A:00", "0a:00.0", "00000000:0a:00", "0A:00"]
     assert {bdf.normal(text) for text in spelt} == {"0000:0a:00.0"}
@@ -188,7 +210,7 @@ MESSAGES = [
     (127, "sh: 1: nvidia-smi: not found", "missing"),
     (2, 'Field "x" is not a valid field to query.', "unknown"),
     (231, "", "unknown"),
-    (0, "", "garbled"),
+    pytest.param(0, "", "garbled", marks=pytest.mark.scenario("P10")),
     (0, EIGHT[:4000], "garbled"),
     (0, EIGHT, "ok"),
     (0, "<?xml version='1.0'?><nvidia_smi_log></nvidia_smi_log>", "no-devices"),
@@ -197,6 +219,7 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("code", "said", "state"), MESSAGES)
 @pytest.mark.parametrize("case", [str, str.upper])
+@pytest.mark.scenario("P5", "P11")
 def test_every_message_means_the_same_on_either_stream(
     code: int, said: str, state: str, case: object
 ) -> None:

@@ -45,6 +45,7 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("code", "said", "state"), MESSAGES)
 @pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.scenario("P5")
 def test_every_message_of_a_reset_is_understood(
     code: int | None, said: str, state: str, upper: bool
 ) -> None:

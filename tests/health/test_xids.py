@@ -14,6 +14,7 @@ def changed(text: str, number: int = 154) -> Xid:
     return Xid(0.0, "0000:01:00.0", number, None, "", f"GPU recovery action changed from {text}")
 
 
+@pytest.mark.scenario("P13")
 def test_every_form_of_an_xid_is_read() -> None:
     found = [(xid.bdf, xid.number, xid.pid, xid.process) for xid in xids.parse(LOG)]
     assert found == [
@@ -34,6 +35,18 @@ def test_an_xid_keeps_its_time_and_its_text() -> None:
     assert first.text.startswith("Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0)")
 
 
+@pytest.mark.scenario("P18")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
+def test_a_time_is_the_same_in_every_time_zone(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert xids.parse(LOG)[0].time == 1796000100.1
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -48,11 +61,13 @@ def test_an_xid_keeps_its_time_and_its_text() -> None:
         "-- Boot 7d1c --",
     ],
 )
+@pytest.mark.scenario("P13")
 def test_what_the_kernel_did_not_say_is_no_xid(line: str) -> None:
     assert xids.parse([line]) == []
     assert len(xids.parse([*LOG, line])) == 8
 
 
+@pytest.mark.scenario("P14")
 def test_only_the_number_of_a_154_decides() -> None:
     spoken = {
         "0x0 (None) to 0x1 (GPU Reset Required)": (1, "reset"),
@@ -108,6 +123,7 @@ def test_the_driver_and_nvml_speak_of_the_same_actions() -> None:
     assert "reboot the node" in recovery_actions.meaning(2)
 
 
+@pytest.mark.scenario("P16")
 def test_a_mismatch_names_the_client_and_both_versions() -> None:
     found = [(m.pid, m.process, m.client, m.module) for m in kernel_log.api_mismatches(LOG)]
     assert found == [

@@ -32,6 +32,7 @@ def test_versions_are_those_of_the_files(root: Path) -> None:
     assert problems(FITTING, "580.126.09") == ()
 
 
+@pytest.mark.scenario("T8")
 def test_two_versions_are_half_an_upgrade(root: Path) -> None:
     placed(root, "usr/lib64", "libcuda", "580.142")
     assert versions(str(root))["libcuda"] == ["580.126.09", "580.142"]
@@ -40,6 +41,7 @@ def test_two_versions_are_half_an_upgrade(root: Path) -> None:
     )
 
 
+@pytest.mark.scenario("T8")
 def test_another_version_than_the_module_s_is_told_to_the_letter() -> None:
     assert problems({"libcuda": ["580.126.9"]}, "580.126.09") == (
         "libcuda is of version 580.126.9 and the node's module of 580.126.09; install 580.126.09 "
@@ -52,6 +54,7 @@ def test_a_container_without_the_driver_has_none(tmp_path: Path) -> None:
     assert versions(str(tmp_path)) == versions(str(tmp_path / "gone")) == {}
 
 
+@pytest.mark.scenario("T8")
 def test_a_link_of_the_container_never_leads_out_of_it(tmp_path: Path) -> None:
     placed(tmp_path, "host", "libcuda", "999.99")
     root = tmp_path / "root"
@@ -62,6 +65,7 @@ def test_a_link_of_the_container_never_leads_out_of_it(tmp_path: Path) -> None:
         (root / "usr" / "lib64").unlink()
 
 
+@pytest.mark.scenario("T8")
 def test_an_absolute_link_is_followed_as_the_container_sees_it(tmp_path: Path) -> None:
     root = tmp_path / "root"
     placed(root, "opt/driver", "libcuda", "580.142")
@@ -72,6 +76,7 @@ def test_an_absolute_link_is_followed_as_the_container_sees_it(tmp_path: Path) -
     assert inside(str(root), "lib") == f"{root}/opt/driver"
 
 
+@pytest.mark.scenario("T8")
 def test_links_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "usr").mkdir()
     (tmp_path / "usr" / "lib64").symlink_to("lib")

@@ -1,4 +1,4 @@
-"""Finds and ends the processes that `break` started, on the node; called by stoker/sandbox/stuck.
+"""Finds and ends the processes that `break` started on a node of stand-ins.
 
 They carry a mark in their environment. A program that writes its title over that is known by its
 session, whose leader carried it. Nothing is ever found by name.

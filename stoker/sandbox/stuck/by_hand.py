@@ -8,8 +8,8 @@ from stoker.sandbox.stuck.processes import Process
 from stoker.sandbox.stuck.started import Started
 
 LOG = "/tmp/started-by-hand.log"
-# SGLang's own start, on two cores that others use too.
-START_TIMEOUT_S = 240
+# SGLang's own start: 40 s on two cores, four minutes where others kept them busy.
+START_TIMEOUT_S = 600
 
 # $1 mark, $2 environment file, $3 user, $4 directory, then the words for env and the command.
 _SCRIPT = f"""
@@ -66,11 +66,10 @@ def orphaned(target: Target, one: Started) -> list[Process]:
     SGLang 0.5.12 has its children killed with their parent (PDEATHSIG), so nothing would be left.
     They are kept from asking for that: what is left is what another version leaves.
     """
-    seen = server(target, one, (holder.PROGRAM, "without-pdeathsig"))
+    server(target, one, (holder.PROGRAM, "without-pdeathsig"))
     one = next(saved for saved in started.load(target.state) if saved.mark == one.mark)
     processes.kill(target, one.sessions[0])
     main = one.sessions[0][0]
-    assert any(process.pid == main for process in seen)
     return processes.awaited(
         target,
         one,
