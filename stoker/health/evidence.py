@@ -24,15 +24,15 @@ def absent(s: Situation) -> bool:
 def driver_unusable(s: Situation) -> bool:
     """the container is passed GPUs, and the driver is not loaded, mismatched or sees none"""
     ct, driver = s.container, s.seen.driver
-    if ct is None or not (ct.gpus or ct.raw or ct.problems):
+    if ct is None or not (ct.gpus or ct.nodes):
         return False
     return not driver.version or driver.smi.state in UNUSABLE
 
 
 def clean(s: Situation) -> bool:
     """no stuck holder, memory at its baseline or a running unit's, every wanted unit serves"""
-    troubles = (s.stuck, s.dirty, s.unknown, s.lost, s.to_reset, s.to_start, unanswering(s))
-    return not any(troubles)
+    troubles = (s.stuck, s.dirty, s.unknown, s.lost, s.to_reset, s.to_start)
+    return not any(troubles) and not unanswering(s) and not s.smi_hangs
 
 
 def not_ready(s: Situation) -> bool:
@@ -76,7 +76,7 @@ def gone_for_good(s: Situation) -> bool:
 
 def driver_hangs(s: Situation) -> bool:
     """nvidia-smi does not come back from the driver, so that memory cannot be read"""
-    return s.smi_hangs and bool(s.unknown) and not s.stuck
+    return s.smi_hangs and not s.stuck
 
 
 def release_is_due(s: Situation) -> bool:
@@ -95,8 +95,8 @@ def memory_unknown(s: Situation) -> bool:
 
 
 def container_wedged(s: Situation) -> bool:
-    """holders survive or return, or memory stays in use without a holder; the container runs"""
-    return s.runs and bool(s.stuck or s.dirty)
+    """holders survive or return, memory stays in use, or a reset needs the container stopped"""
+    return s.runs and bool(s.stuck or s.dirty or s.to_reset)
 
 
 def memory_without_holder(s: Situation) -> bool:

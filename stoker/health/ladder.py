@@ -11,7 +11,7 @@ from typing import Callable
 
 from stoker.health import costly, refusal
 from stoker.health import evidence as sees
-from stoker.health.situation import Situation
+from stoker.health.situation import RESETS, Situation
 from stoker.health.table import TABLE, Row
 
 
@@ -95,12 +95,20 @@ def _openable(refused: tuple[Refused, ...]) -> Refused:
 def notes(s: Situation) -> str:
     """What a clean state still has to tell."""
     told = [f"{u.name} is {u.standing}" + (f": {u.said}" if u.said else "") for u in s.targets]
+    smi = s.seen.driver.smi
+    if smi.state not in ("ok", "skipped"):
+        told.append(f"nvidia-smi is {smi.state} ({smi.text})")
     free = [g for g in s.gpus if not any(g.uuid in h.gpus for h in s.seen.holders)]
     latched = tuple(g for g in free if g.utilization_pct == 100)
     if latched:
         told.append(
             f"{refusal.labels(latched)} reports 100 % with no holder: a latched figure, harmless, "
             "gone with the next CUDA program"
+        )
+    asking = tuple(g for g in s.gpus if (g.recovery_action or "").lower() in RESETS)
+    if asking:
+        told.append(
+            f"the driver asks for a reset of {refusal.labels(asking)} when it can be spared"
         )
     odd = costly.action_unknown(s)
     return "; ".join(["clean", *told, *([odd.reason] if odd else [])])

@@ -109,6 +109,8 @@ def no_driver_calls(s: Situation) -> Refusal | None:
     """more calls would pile up in the driver"""
     smi = s.seen.driver.smi
     what = f"nvidia-smi does not come back from the driver ({smi.text or smi.state})"
+    serving = ", ".join(unit.name for unit in s.targets if unit.standing == "healthy")
+    what += f"; {serving} serves meanwhile" if serving else ""
     return Refusal(what, reboot(s), REBOOT)
 
 
