@@ -17,7 +17,7 @@ _JSON = re.compile(rf'("[^"]*{_SECRET}"\s*:\s*)"(?:[^"\\]|\\.)*"?', re.IGNORECAS
 _HEADER = re.compile(
     r"((?:authorization|x-api-key)\s*:\s*(?:(?:bearer|basic)\s+)?|\bbearer\s+)\S+", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,30}://)[^/@\s]+@", re.IGNORECASE)
 _HIDDEN = "***"
 
 

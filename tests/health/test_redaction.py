@@ -1,5 +1,7 @@
 """What of a command line may be shown."""
 
+import time
+
 import pytest
 
 from stoker.health.redaction import LONGEST, command
@@ -71,3 +73,11 @@ def test_a_long_line_is_cut() -> None:
 
 def test_no_words_are_no_line() -> None:
     assert command([]) == ""
+
+
+@pytest.mark.parametrize("piece", ["x", '"', "--a", "a-", "://a", "key", ' "key":', "bearer "])
+def test_a_hostile_line_takes_no_time(piece: str) -> None:
+    began = time.process_time()
+    for text in (piece * (65536 // len(piece)), f"a={piece * (65536 // len(piece))}"):
+        command([text, text])
+    assert time.process_time() - began < 1
