@@ -109,10 +109,11 @@ def reset_needed(s: Situation) -> bool:
     return bool(s.dirty or s.to_reset)
 
 
-def reset_did_not_help(s: Situation) -> bool:
-    """a reset was tried in this boot, and memory stays in use or the driver asks for another"""
+def reload_may_help(s: Situation) -> bool:
+    """a reset was tried in this boot and did not help, or UVM alone still has the GPU"""
     trouble = frozenset(gpu.uuid for gpu in (*s.dirty, *s.to_reset))
-    return bool(trouble) and (bool(s.done.times("R5")) or trouble <= s.done.reset_this_boot)
+    tried = bool(s.done.times("R5")) or trouble <= s.done.reset_this_boot
+    return bool(s.uvm_pins) or (bool(trouble) and tried)
 
 
 def to_be_started(s: Situation) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stoker.health.done import Done, Permitted, Task
+from stoker.health.retained import watches_only
 from stoker.health.seen import Container, Gpu, Holder, Seen
 from stoker.health.units import RUNS, UnitState
 
@@ -147,11 +148,9 @@ class Situation:
 
     @cached_property
     def occupiers(self) -> tuple[Holder, ...]:
-        """Strangers that have a dirty GPU's own node open, services we may stop left out."""
+        """Strangers that may have a dirty GPU's memory: they have its node open and compute."""
         dirty = frozenset(gpu.uuid for gpu in self.dirty)
-        return tuple(
-            h for h in self.strangers if dirty & frozenset(h.gpus) and not self.may_stop(h)
-        )
+        return tuple(h for h in self.strangers if dirty & frozenset(h.gpus) and not watches_only(h))
 
     def may_stop(self, holder: Holder) -> bool:
         """Whether it is a service of the node that the human lets us stop."""
@@ -211,6 +210,12 @@ class Situation:
         if unit.standing == "loading":
             return self.permitted.serve or bool(self.done.times("Z"))
         return unit not in self.left_alone
+
+    @cached_property
+    def uvm_pins(self) -> tuple[Gpu, ...]:
+        """Dirty GPUs that UVM still has in its books although nobody holds them."""
+        held = frozenset(uuid for holder in self.seen.holders for uuid in self.on(holder))
+        return tuple(g for g in self.dirty if g.uvm_retained is not None and g.uuid not in held)
 
     @property
     def runs(self) -> bool:

@@ -176,7 +176,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         "R6",
         "reload nvidia_uvm",
-        sees.reset_did_not_help,
+        sees.reload_may_help,
         step="reload",
         does="modprobe -r nvidia_uvm, modprobe nvidia_uvm; with --full all modules, never forced",
         bound_s=240,

@@ -11,8 +11,8 @@ from stoker.health.seen import Container, Seen
 from stoker.health.situation import Situation
 from stoker.health.units import UnitState
 from stoker.recovery import (
-    abandoned,
     cards,
+    cgroup,
     cgroups,
     inside,
     keeping,
@@ -51,10 +51,9 @@ class Node:
         self._known: dict[str, UnitState] = {}
 
     def look(self) -> Seen:
-        """Everything; the driver is not asked while a command of ours hangs in it."""
+        """Everything."""
         self._targets = targets.of(self.machine, cards.found(self.machine))
-        asks = not abandoned.of_driver(self.machine)
-        return looking.look(self.machine, smi=asks, learn=self._learn)
+        return looking.look(self.machine, learn=self._learn)
 
     def glance(self, last: Seen) -> Seen:
         """Processes, and whether the container is still there."""
@@ -69,8 +68,7 @@ class Node:
         )
 
     def _now(self, container: Container) -> Container:
-        gone = container.state == "running" and not cgroups.there(self.machine, self.vmid)
-        return replace(container, state="stopped") if gone else container
+        return replace(container, state=cgroup.seen(self.machine, self.vmid).state)
 
     def units(self, seen: Seen) -> tuple[UnitState, ...]:
         """As systemd has them now; one that answered before is not asked again."""

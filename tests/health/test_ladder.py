@@ -149,14 +149,15 @@ def test_a_gpu_held_by_somebody_else_is_not_ours_to_free() -> None:
 
 
 def test_our_own_orphans_go_first_and_the_stranger_is_named_then() -> None:
-    stranger = holder(900, "/system.slice/dcgm-exporter.service", 0)
+    devices = ("nvidia0", "nvidiactl", "nvidia-uvm")
+    stranger = holder(900, "/system.slice/blender.service", 0, devices=devices)
     now = situation(seen(USED, (ORPHAN, stranger)))
     assert decide(now).rung == "R2"
     left = replace(now, seen=seen(USED, (stranger,)))
     assert decide(after(left, "R2")).rung == "W"
     decision = decide(after(left, "R2", "W"))
     assert (decision.rung, decision.code) == ("X5", 10)
-    assert "dcgm-exporter.service" in decision.human
+    assert "blender.service" in decision.human
 
 
 def test_a_stranger_beside_a_healthy_server_is_not_our_business() -> None:
@@ -444,6 +445,18 @@ def test_a_second_reset_in_one_boot_is_refused() -> None:
     decision = decide(situation(STOPPED, done=done, **OPEN))
     assert "already" in refused(decision, "R5")
     assert (decision.rung, decision.code) == ("R6", 11)
+
+
+def test_a_monitor_of_the_node_has_no_memory_but_keeps_the_driver_as_it_is() -> None:
+    exporter = holder(900, "/system.slice/dcgm-exporter.service", 0)
+    decision = decide(situation(replace(STOPPED, holders=(exporter,)), done=RESTARTED))
+    assert "dcgm-exporter.service" in refused(decision, "R4b")
+    assert (decision.rung, decision.code) == ("R4b", 10)
+
+
+def test_what_uvm_alone_holds_needs_no_reset_first() -> None:
+    look = replace(STOPPED, gpus=(gpu(0, 91_000, uvm_retained=1), gpu(1)))
+    assert refused(decide(situation(look, done=BOUNCED)), "R6").endswith("--allow-driver-reload")
 
 
 RESET = replace(BOUNCED, rungs=(*BOUNCED.rungs, "R5"))
