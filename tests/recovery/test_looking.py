@@ -219,7 +219,8 @@ class TestNvidiaSmi:
         assert look(node).driver.smi.state == "missing"
 
     def test_it_is_written_down_while_it_runs(self, tmp_path: Path, node: Machine) -> None:
-        trees.smi(tmp_path / "bin", f"cp {node.run}/smi.json {tmp_path}/told; sleep 0.01")
+        there = f"until [ -e {node.run}/smi.json ]; do sleep 0.01; done"
+        trees.smi(tmp_path / "bin", f"{there}; cp {node.run}/smi.json {tmp_path}/told")
         look(node)
         told = json.loads((tmp_path / "told").read_text() or "{}")
         assert set(told) == {"pid", "start_ticks", "since"}

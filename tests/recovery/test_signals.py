@@ -120,6 +120,7 @@ def as_seen(one: Living) -> Holder:
 
 @given(before=trees, after=trees, last=trees, step=st.sampled_from(["terminate", "kill"]))
 @settings(max_examples=60, deadline=None)
+@pytest.mark.scenario("X1")
 def test_no_process_but_a_holder_in_the_container_is_ever_signalled(
     before: list[Living], after: list[Living], last: list[Living], step: str
 ) -> None:
@@ -232,7 +233,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+PLAYED = {"another start time": "K1", "another container": "O12"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.scenario(PLAYED[name])) if name in PLAYED else name
+        for name in REFUSED
+    ],
+)
 def test_a_real_process_that_is_not_what_was_seen_gets_nothing(
     name: str, tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
@@ -245,6 +255,21 @@ def test_a_real_process_that_is_not_what_was_seen_gets_nothing(
     assert sleeper.poll() is None
 
 
+@pytest.mark.scenario("K2")
+@pytest.mark.parametrize("number", [errno.ESRCH, errno.EINVAL])
+def test_a_kernel_that_gives_no_pidfd_of_it_says_that_it_is_gone(number: int) -> None:
+    def refuse(pid: int) -> int:
+        raise OSError(number, "no")
+
+    def send(fd: int, number: int) -> None:
+        raise AssertionError(fd)
+
+    pidfds = Pidfds(refuse, send, lambda fd: None)
+    one = holder(4711, "/lxc/200/ns/.lxc", 0)
+    assert signals.send(Machine(), one, 200, 9, lambda pid: True, pidfds) == GONE
+
+
+@pytest.mark.scenario("K2", "K13")
 def test_one_that_has_ended_is_gone(tmp_path: Path) -> None:
     child = subprocess.Popen(["true"])
     shown = Shown(tmp_path, child.pid, "/lxc/200/ns/.lxc")
