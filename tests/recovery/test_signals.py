@@ -79,6 +79,11 @@ class Kernel:
             (folder / "status").write_text(f"NSpid:\t{one.pid}\t{one.ns_pid}\n")
         return Machine(proc=str(self.root))
 
+    def become(self, processes: list[Living]) -> None:
+        """Pids are used again; /proc shows at once what is so."""
+        self.by_pid.update({one.pid: one for one in processes})
+        self.show()
+
     def open(self, pid: int) -> int:
         if pid not in self.by_pid:
             raise OSError(errno.ESRCH, "gone")
@@ -132,7 +137,7 @@ def test_no_process_but_a_holder_in_the_container_is_ever_signalled(
         kernel = Kernel(Path(root), after)
         machine = kernel.show()
         pidfds = Pidfds(kernel.open, kernel.send, kernel.close)
-        kernel.meanwhile = lambda: kernel.by_pid.update({one.pid: one for one in last})
+        kernel.meanwhile = lambda: kernel.become(last)
         for act in acts:
             if isinstance(act, Signal):
                 signals.send(machine, act.holder, 200, act.number, kernel.holds, pidfds)
