@@ -143,10 +143,13 @@ def _where(look: Seen, holder: Holder) -> str:
 def _print(rows: list[Row], looks: list[Seen]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     table = Table("node", "GPU", "memory MiB", "who", "since", "container", "unit", "state")
-    for row in rows:
+    for before, row in zip([None, *rows], rows, strict=False):
+        # Another holder of the same GPU: that is said once.
+        again = before is not None and (before.node, before.uuid) == (row.node, row.uuid)
+        gpu = ("", "", "") if again and row.uuid else (row.node, row.gpu, _memory(row))
         who = f"{row.pid} {row.who}" if row.pid else ""
         since = row.since.removesuffix("+00:00").replace("T", " ")
-        words = (row.node, row.gpu, _memory(row), who, since, row.container, row.unit)
+        words = (*gpu, who, since, row.container, row.unit)
         colour = _COLOURS.get(row.state, "red")
         table.add_row(*map(escape, words), f"[{colour}]{escape(row.state)}[/]")
     console.print(table)

@@ -34,7 +34,9 @@ MEANINGS = {
 """Exit codes of `stoker.pyz recover` other than 0: what is, and what to do."""
 _RUN = r"""
 /usr/bin/python3 "$@"
-echo "exit code $?"
+code=$?
+[ "$code" = 0 ] || echo "exit code $code"
+exit "$code"
 """
 
 
@@ -87,15 +89,15 @@ def recover(host: Any, vmid: int, options: tuple[str, ...]) -> str:
     words = (str(layout.PYZ), "recover", str(vmid), *options)
     command = StringCommand("sh", "-c", QuoteString(_RUN), "sh", *map(QuoteString, words))
     try:
-        _, output = host.run_shell_command(command, print_output=True)
+        done, output = host.run_shell_command(command, print_output=True)
     except OSError as error:
         return (
             f"cannot follow the recovery of CT {vmid}: {error}; it goes on by itself on the node, "
             "run this again to follow it"
         )
-    code = _exit_code(output.stdout_lines)
-    if code == 0:
+    if done:
         return ""
+    code = _exit_code(output.stdout_lines)
     unknown = f"stoker.pyz ended with {code}; see its lines above"
     return f"cannot recover CT {vmid}: {MEANINGS.get(code or 1, unknown)}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from dataclasses import dataclass
@@ -15,16 +14,8 @@ from stoker.recovery.tables import Tables
 
 LIMIT_S = 10.0
 """How long all the file tables together may take; processes after that were not looked at."""
+_PASSES = 10
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-
-
-@dataclass(frozen=True)
-class Process:
-    """One process, with what never blocks to read."""
-
-    pid: int
-    stat: process.Stat
-    tables: Tables
 
 
 @dataclass(frozen=True)
@@ -36,30 +27,57 @@ class Identity:
     ns_pid: int | None
 
 
+@dataclass(frozen=True)
+class Process:
+    """One process, with what never blocks to read."""
+
+    pid: int
+    stat: process.Stat
+    tables: Tables
+    identity: Identity | None
+    """Of one that has a device open: it may have ended before anyone asks again."""
+
+
 def found(machine: Machine, wanted: Callable[[Number], bool]) -> tuple[list[Process], list[str]]:
-    """All of them by pid but this one, and a sentence for each whose files could not be seen."""
+    """All of them by pid but this one, and a sentence for each whose files could not be seen.
+
+    Holders that replace themselves all the time are never there for long: who came while the
+    others were looked at is looked at too.
+    """
     end = time.monotonic() + LIMIT_S
-    ours = {os.getpid(), *in_time.children()}
-    pids = sorted({int(name) for name in files.names(machine.proc) if name.isdecimal()} - ours)
+    done = {os.getpid(), *in_time.children()}
     seen: list[Process] = []
     gaps: list[str] = []
-    for at, pid in enumerate(pids):
-        if time.monotonic() > end:
-            gaps.append(f"{len(pids) - at} processes from {pid} on: not looked at in {LIMIT_S:g} s")
+    for _ in range(_PASSES):
+        new = sorted({int(name) for name in files.names(machine.proc) if name.isdecimal()} - done)
+        done.update(new)
+        for at, pid in enumerate(new):
+            if time.monotonic() > end:
+                left = f"{len(new) - at} processes from {pid} on"
+                return seen, [*gaps, f"{left}: not looked at in {LIMIT_S:g} s"]
+            one, gap = _looked(machine, pid, wanted)
+            seen += [one] if one else []
+            gaps += [gap] if gap else []
+        if not new:
             break
-        try:
-            one = _look(machine, pid, wanted)
-        except OSError as error:
-            if error.errno not in tables.GONE:
-                gaps.append(f"process {pid}: {os.strerror(error.errno or errno.EIO).lower()}")
-        except ValueError as error:
-            gaps.append(f"process {pid}: {error}")
-        else:
-            if one:
-                seen.append(one)
-                if one.tables.refused:
-                    gaps.append(f"process {pid} ({one.stat.name}): {one.tables.refused}")
-    return seen, gaps
+    else:
+        gaps.append(f"new processes kept coming, {len(new)} during the last of {_PASSES} looks")
+    return sorted(seen, key=lambda one: one.pid), gaps
+
+
+def _looked(
+    machine: Machine, pid: int, wanted: Callable[[Number], bool]
+) -> tuple[Process | None, str]:
+    """The process, if it is one of user space that has not ended, and what could not be seen."""
+    try:
+        one = _look(machine, pid, wanted)
+    except OSError as error:
+        gone = error.errno in tables.GONE
+        return None, "" if gone else f"process {pid}: {os.strerror(error.errno or 5).lower()}"
+    except ValueError as error:
+        return None, f"process {pid}: {error}"
+    refused = one.tables.refused if one else ""
+    return one, f"process {pid} ({one.stat.name}): {refused}" if one and refused else ""
 
 
 def identity(machine: Machine, one: Process) -> Identity | None:
@@ -72,9 +90,7 @@ def identity(machine: Machine, one: Process) -> Identity | None:
         stat = process.parse_stat(process.read(directory, "stat"))
         if stat.ended or stat.start_ticks != one.stat.start_ticks:
             return None
-        return Identity(
-            cgroup=_text(directory, "cgroup"), ns_pid=process.parse_pids(_text(directory, "status"))
-        )
+        return _identity(directory)
     except (OSError, ValueError):
         return None
     finally:
@@ -89,9 +105,15 @@ def _look(machine: Machine, pid: int, wanted: Callable[[Number], bool]) -> Proce
         if stat.kernel or stat.ended:
             return None
         real = machine.proc == "/proc"
-        return Process(pid, stat, tables.read(directory, pid, stat.threads, wanted, real))
+        held = tables.read(directory, pid, stat.threads, wanted, real)
+        return Process(pid, stat, held, _identity(directory) if held.found else None)
     finally:
         os.close(directory)
+
+
+def _identity(directory: int) -> Identity:
+    ns_pid = process.parse_pids(_text(directory, "status"))
+    return Identity(cgroup=_text(directory, "cgroup"), ns_pid=ns_pid)
 
 
 def _text(directory: int, name: str) -> str:

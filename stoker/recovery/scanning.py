@@ -19,7 +19,7 @@ from stoker.recovery.in_time import Budget
 from stoker.recovery.machine import Machine
 from stoker.recovery.mapped import Mappings
 from stoker.recovery.numbers import Number
-from stoker.recovery.processes import Process
+from stoker.recovery.processes import Identity, Process
 from stoker.recovery.targets import Targets
 
 BUDGET_S = 2.0
@@ -37,7 +37,11 @@ _NOWHERE = (Stuck("", "", ""), False)
 def scan(
     machine: Machine, wanted: Targets | None = None
 ) -> tuple[tuple[Holder, ...], Completeness]:
-    """The holders by pid, and whether all was seen. Without `wanted` it looks for itself."""
+    """The holders by pid, and whether all was seen. Without `wanted` it looks for itself.
+
+    One that ended during the scan is among them: others may have come after it. Whoever means to
+    signal a process makes sure that it is still the one.
+    """
     began = time.monotonic()
     wanted = wanted or targets.of(machine, cards.found(machine))
     found, gaps = processes.found(machine, wanted.wanted)
@@ -47,19 +51,16 @@ def scan(
     held = [one for one in found if _held(one, mapped) or at.get(one.pid, _NOWHERE)[1]]
     commands = _commands(machine, [one.pid for one in held if one.pid in mapped], budget)
     booted = _boot_time(machine)
-    holders = [
-        holder
-        for one in held
-        for holder in _holder(
-            machine,
-            wanted,
-            one,
-            mapped.get(one.pid, ()),
-            at[one.pid],
-            commands.get(one.pid, ""),
-            booted,
-        )
-    ]
+    holders = []
+    for one in held:
+        still = processes.identity(machine, one)
+        whose = one.identity or still
+        if whose:
+            command = commands.get(one.pid, "") if still else ""
+            of_maps = mapped.get(one.pid, ())
+            holders.append(_holder(wanted, one, whose, of_maps, at[one.pid], command, booted))
+        else:
+            gaps.append(f"process {one.pid} ({one.stat.name}): it held a GPU and has ended since")
     unknown = tuple(one.pid for one in found if one.pid not in mapped)
     complete = not gaps and not unknown
     seconds = time.monotonic() - began
@@ -105,37 +106,31 @@ def _commands(machine: Machine, pids: Sequence[int], budget: Budget) -> dict[int
 
 
 def _holder(
-    machine: Machine,
     wanted: Targets,
     one: Process,
+    whose: Identity,
     mapped: Sequence[Number],
     at: At,
     command: str,
     booted: float,
-) -> list[Holder]:
-    """The holder; none if the process has ended since it was looked at."""
-    whose = processes.identity(machine, one)
-    if not whose:
-        return []
+) -> Holder:
     seen = (("fd", one.tables.found), ("map", mapped), ("stack", at[1]))
     devices = sorted({wanted.name(number) for number in {*one.tables.found, *mapped}})
-    return [
-        Holder(
-            pid=one.pid,
-            start_ticks=one.stat.start_ticks,
-            ns_pid=whose.ns_pid,
-            owner=owners.owner(whose.cgroup),
-            name=one.stat.name,
-            command=command,
-            state=one.stat.state,
-            threads=one.stat.threads,
-            since=booted + one.stat.start_ticks / os.sysconf("SC_CLK_TCK"),
-            evidence=tuple(how for how, there in seen if there),
-            devices=tuple(devices),
-            gpus=tuple(sorted({wanted.gpus[name] for name in devices if name in wanted.gpus})),
-            stuck=at[0],
-        )
-    ]
+    return Holder(
+        pid=one.pid,
+        start_ticks=one.stat.start_ticks,
+        ns_pid=whose.ns_pid,
+        owner=owners.owner(whose.cgroup),
+        name=one.stat.name,
+        command=command,
+        state=one.stat.state,
+        threads=one.stat.threads,
+        since=booted + one.stat.start_ticks / os.sysconf("SC_CLK_TCK"),
+        evidence=tuple(how for how, there in seen if there),
+        devices=tuple(devices),
+        gpus=tuple(sorted({wanted.gpus[name] for name in devices if name in wanted.gpus})),
+        stuck=at[0],
+    )
 
 
 def _boot_time(machine: Machine) -> float:

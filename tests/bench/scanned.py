@@ -20,7 +20,7 @@ OURS = "Stoker's scan"
 PROCESSES, FILES = 1000, 50
 PLAIN, LEADERLESS = 7, 1
 _LIMIT_S = 1.0
-TARGETS = Targets(exact={busy.DEVICE: "nvidia0"}, majors={}, gpus={"nvidia0": "GPU-0"})
+_TARGETS = Targets(exact={busy.DEVICE: "nvidia0"}, majors={}, gpus={"nvidia0": "GPU-0"})
 # What one does without a tool: the paths of all open files.
 _LS = "ls -l /proc/[0-9]*/fd 2>/dev/null"
 
@@ -65,7 +65,7 @@ def _way(name: str, crowd: Crowd, ask: Callable[[], set[int]]) -> Way:
 
 
 def _scanned(crowd: Crowd) -> set[int]:
-    holders, _ = scan(Machine(), TARGETS)
+    holders, _ = scan(Machine(), _TARGETS)
     return {holder.pid for holder in holders}
 
 

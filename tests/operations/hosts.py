@@ -19,6 +19,7 @@ class FakeHost:
         self.said: list[str] = []
         self.noops: list[str] = []
         self.stdout = ""
+        self.succeeds = True
 
     def get_fact(self, fact: Any, *args: Any, **kwargs: Any) -> Any:
         if fact not in self.facts:
@@ -33,7 +34,7 @@ class FakeHost:
     def run_shell_command(self, command: StringCommand, **_: Any) -> tuple[bool, Any]:
         self.done.append(command.get_raw_value())
         lines = self.stdout.splitlines()
-        return True, SimpleNamespace(stderr="", stdout=self.stdout, stdout_lines=lines)
+        return self.succeeds, SimpleNamespace(stderr="", stdout=self.stdout, stdout_lines=lines)
 
     def log(self, text: str, **_: Any) -> None:
         self.said.append(text)

@@ -102,14 +102,14 @@ def test_a_foreign_holder_or_a_plan_that_did_not_come_is_not_clean(plan: Any) ->
     assert len(commands) == 1
 
 
-def climbed(said: str) -> tuple[bool, FakeHost]:
+def climbed(said: str, succeeds: bool = False) -> tuple[bool, FakeHost]:
     host = FakeHost({})
-    host.stdout = said
+    host.stdout, host.succeeds = said, succeeds
     return recovery.climb(None, host, {200: ("--serve",)}), host
 
 
 def test_the_node_runs_its_own_file_by_its_own_python() -> None:
-    done, host = climbed("R1 done\nexit code 0")
+    done, host = climbed("R1 done", succeeds=True)
     assert (done, host.said) == (True, [])
     assert host.done[0].endswith(f" sh {PYZ} recover 200 --serve")
 
@@ -132,7 +132,7 @@ def test_a_code_nobody_knows_and_an_output_cut_off_are_failures_too() -> None:
 
 def test_one_that_fails_keeps_none_of_the_others_from_recovery() -> None:
     host = FakeHost({})
-    host.stdout = "exit code 10"
+    host.stdout, host.succeeds = "exit code 10", False
     assert not recovery.climb(None, host, {200: (), 201: ()})
     assert len(host.done) == 2
 
@@ -156,7 +156,7 @@ def test_the_shell_tells_the_exit_code_after_the_lines(tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", recovery._RUN, "sh", script, "recover", "200"], capture_output=True, text=True
     )
-    assert done.stdout == "R1 recover 200\nexit code 10\n"
+    assert (done.returncode, done.stdout) == (10, "R1 recover 200\nexit code 10\n")
 
 
 def test_the_file_is_where_the_guard_and_the_runbook_say() -> None:

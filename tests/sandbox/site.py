@@ -121,13 +121,18 @@ class Site:
 
 @contextmanager
 def standing(instance: str, path: Path, *options: str) -> Iterator[Site]:
-    """A site at `path` and its sandbox, which is up meanwhile and gone afterwards."""
+    """A site at `path` and its sandbox, which is up meanwhile and gone afterwards.
+
+    With STOKER_TEST_KEEP in the environment it stays, for a look at what went wrong.
+    """
     sandbox = [sys.executable, "-m", "stoker.sandbox"]
     subprocess.run([*sandbox, "up", "--name", instance, *options], check=True)
     try:
         for name in ("inventory", "roles", "templates", "group_data", "locks"):
             shutil.copytree(ROOT / name, path / name)
-        shutil.copy(ROOT / "deploy.py", path)
+        for name in ("deploy.py", "recover.py"):
+            shutil.copy(ROOT / name, path)
         yield Site(path, instance)
     finally:
-        subprocess.run([*sandbox, "down", "--name", instance], check=True)
+        if "STOKER_TEST_KEEP" not in os.environ:
+            subprocess.run([*sandbox, "down", "--name", instance], check=True)

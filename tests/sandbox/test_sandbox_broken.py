@@ -52,6 +52,12 @@ def _gone() -> None:
         lifecycle.down(NAME)
 
 
+def mounted() -> list[str]:
+    """What is mounted on this machine because of a sandbox; nodes have their own mounts."""
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    return [line for line in lines if str(places.ROOT) in line or "/loop" in line.split()[0]]
+
+
 def on_node(state: State, *words: str) -> str:
     return lxc_node.attach(state, state.nodes[0], list(words))
 
@@ -88,7 +94,6 @@ def test_every_scenario_that_starts_processes_is_tried_here() -> None:
 
 @pytest.mark.parametrize("name", HOLDING)
 def test_a_stuck_state_comes_about_and_is_healed(sandbox: State, name: str) -> None:
-    before = Path("/proc/self/mounts").read_text()
     told = stuck.inject(sandbox, name)
     assert told.startswith(f"{name}: ") and "expect" in told
     assert used(sandbox)[0] >= 20482
@@ -102,7 +107,7 @@ def test_a_stuck_state_comes_about_and_is_healed(sandbox: State, name: str) -> N
     assert settled(sandbox) == [2, 2, 20482]
     assert started.load(sandbox) == []
     assert neighbour_answers(sandbox)
-    assert Path("/proc/self/mounts").read_text() == before
+    assert mounted() == []
 
 
 def test_a_process_on_a_frozen_disk_is_not_ended_by_kill(sandbox: State) -> None:
@@ -140,4 +145,4 @@ def test_an_instance_with_a_process_in_state_d_is_taken_down(sandbox: State) -> 
     stuck.inject(sandbox, "frozen-disk")
     lifecycle.down(NAME)
     assert not places.instance(NAME).exists()
-    assert "stoker-frozen" not in Path("/proc/self/mounts").read_text()
+    assert mounted() == []

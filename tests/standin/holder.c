@@ -22,6 +22,8 @@
  *   --vfork          a child by vfork: the parent waits in D until killed, both hold the nodes
  *   --zombie-child   as (none), with a child that ended and is never reaped: `zombie PID`
  *   --respawn        holds nothing itself; a child holds, and is replaced as soon as it ends
+ *   --relay MS       a child holds for so many milliseconds, then a child of it, and so on; each is
+ *                    called `relay`, and the first process waits for their end and holds nothing
  *   --fds N          opens the first node until N of it are open
  *   --write FILE     another thread writes to FILE for ever: on a frozen file system it sits in D
  *   --comm NAME      the kernel's short name of it
@@ -49,7 +51,7 @@ enum { NODES = 8, LIFE_S = 600 };
 
 static const char *nodes[NODES];
 static int node_count, map, dups, in_flight, zombie_leader, own_table, orphan, vforked;
-static int zombie_child, respawn, threads, fds;
+static int zombie_child, respawn, relay, threads, fds;
 static const char *written;
 
 static void fail(const char *what) {
@@ -210,6 +212,29 @@ static void keep_a_child(void) {
     }
 }
 
+/* Each holder ends with the first process: its end of the pipe is then the last one. */
+static void pass_it_on(void) {
+    int alive[2];
+    if (pipe(alive)) fail("a pipe");
+    fcntl(alive[0], F_SETFL, O_NONBLOCK);
+    pid_t child = fork();
+    if (child < 0) fail("a child");
+    if (child > 0) {
+        close(alive[0]);
+        say("holding", child);
+        sleep_for_ever();
+    }
+    close(alive[1]);
+    prctl(PR_SET_NAME, "relay");
+    hold();
+    for (char byte;;) {
+        usleep(relay * 1000);
+        if (read(alive[0], &byte, 1) == 0) _exit(0);
+        child = fork();
+        if (child != 0) _exit(0);
+    }
+}
+
 static void leave_a_zombie(void) {
     pid_t child = fork();
     if (child < 0) fail("a child");
@@ -234,6 +259,7 @@ static void understand(char **words) {
         else if (!strcmp(*word, "--zombie-child")) zombie_child = 1;
         else if (!strcmp(*word, "--respawn")) respawn = 1;
         else if (!strcmp(*word, "--threads")) threads = number(*++word);
+        else if (!strcmp(*word, "--relay")) relay = number(*++word);
         else if (!strcmp(*word, "--fds")) fds = number(*++word);
         else if (!strcmp(*word, "--write")) written = *++word;
         else if (!strcmp(*word, "--comm")) prctl(PR_SET_NAME, *++word);
@@ -256,6 +282,8 @@ int main(int count, char **words) {
         struct rlimit limit = {fds + 64, fds + 64};
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+    signal(SIGCHLD, relay ? SIG_IGN : SIG_DFL);
+    if (relay) pass_it_on();
     if (respawn) keep_a_child();
     if (!own_table) hold();
     for (int more = 0; more < threads; more++) start(sleeping_thread);

@@ -1,4 +1,4 @@
-"""Finds and ends the processes that `break` started, on the node; called by stoker/sandbox/stuck.
+"""Finds and ends the processes that `break` started on a node of stand-ins.
 
 They carry a mark in their environment. A program that writes its title over that is known by its
 session, whose leader carried it. Nothing is ever found by name.
@@ -47,9 +47,9 @@ def fields(pid: int) -> "List[str] | None":
     return [head.partition("(")[2], *tail.split()]
 
 
-def has_mark(pid: int, mark: bytes) -> bool:
-    """Whether any thread shows the mark; a main thread that has ended shows nothing."""
-    threads = gpu_holders.entries(f"/proc/{pid}/task")
+def has_mark(pid: int, mark: bytes, state: str) -> bool:
+    """Whether it shows the mark; where the main thread has ended, another one does."""
+    threads = gpu_holders.entries(f"/proc/{pid}/task") if state == "Z" else [str(pid)]
     for thread in threads:
         try:
             with open(f"/proc/{pid}/task/{thread}/environ", "rb") as stream:
@@ -73,7 +73,7 @@ def find(mark: str, sessions: Sequence[Identity]) -> List[Process]:
             continue
         session, start = int(told[4]), int(told[20])
         member = session in since and start >= since[session]
-        if member or has_mark(pid, wanted):
+        if member or has_mark(pid, wanted, told[1]):
             held = sorted(names[d] for d in gpu_holders.open_devices(f"/proc/{pid}") & set(names))
             found.append(Process(pid, start, session, told[1], told[0], held))
     return found

@@ -164,7 +164,7 @@ PLAYED: dict[str, Stuck] = {
         _held("forked-child"),
     ),
     "fork-bomb": Stuck(
-        "40 processes hold GPU 0, each of which leaves it to a child after 0.2 s",
+        "40 processes hold GPU 0, each of which leaves it to a child after a second",
         "it ends them all, or asks for the container's restart (11)",
         _held("fork-bomb"),
     ),

@@ -82,13 +82,13 @@ static int respawner(char **nodes) {
     }
 }
 
-/* Each process of a chain leaves its files to a child after a moment: the pids never stay. */
+/* Each process of a chain leaves its files to a child after a second: no pid stays. */
 static int fork_bomb(void) {
     signal(SIGCHLD, SIG_IGN);
     for (int chain = 1; chain < CHAINS; chain++)
         if (fork() == 0) break;
     for (;;) {
-        usleep(200000);
+        sleep(1);
         pid_t next = fork();
         if (next > 0) _exit(0);
     }
