@@ -36,6 +36,8 @@ class Run:
     """Whether the rung ends here if it fails."""
     while_running: bool = False
     """Whether it is left out once the container has stopped."""
+    repeated: bool = False
+    """Whether it is tried again until it succeeds or its time is over."""
 
     def __str__(self) -> str:
         return " ".join(shlex.quote(word) for word in self.words)

@@ -95,9 +95,20 @@ def holder_left(s: Situation) -> Refusal | None:
     return Refusal(f"the GPU is held by {named(s.stuck)}", reboot(s), REBOOT)
 
 
+def unit_runs(s: Situation) -> Refusal | None:
+    """a unit of the container still runs on the GPU"""
+    asked = frozenset(gpu.uuid for gpu in s.to_reset)
+    users = tuple(h for h in s.ours if s.is_left_alone(h) and asked & s.on(h))
+    if not users:
+        return None
+    what = f"the driver asks for a reset of a GPU in use by {named(users)}"
+    human = f"pct exec {s.vmid} -- systemctl stop {users[0].owner.unit}, then run again"
+    return Refusal(what, human, POLICY)
+
+
 def stranger_holds(s: Situation) -> Refusal | None:
     """somebody else holds or may hold the GPU; services that we may stop left out"""
-    others = tuple(h for h in (*s.strangers, *s.ours) if not s.may_stop(h) and h not in s.stuck)
+    others = tuple(h for h in s.strangers if not s.may_stop(h))
     if not others:
         return None
     services = [h.owner.unit for h in others if h.owner.kind == "host" and h.owner.unit]

@@ -24,7 +24,7 @@ def absent(s: Situation) -> bool:
 def driver_unusable(s: Situation) -> bool:
     """the container is passed GPUs, and the driver is not loaded, mismatched or sees none"""
     ct, driver = s.container, s.seen.driver
-    if ct is None or not (ct.gpus or ct.raw or ct.problems):
+    if ct is None or not (ct.gpus or ct.nodes):
         return False
     return not driver.version or driver.smi.state in UNUSABLE
 
@@ -95,8 +95,8 @@ def memory_unknown(s: Situation) -> bool:
 
 
 def container_wedged(s: Situation) -> bool:
-    """holders survive or return, or memory stays in use without a holder; the container runs"""
-    return s.runs and bool(s.stuck or s.dirty)
+    """holders survive or return, memory stays in use, or a reset needs the container stopped"""
+    return s.runs and bool(s.stuck or s.dirty or s.to_reset)
 
 
 def memory_without_holder(s: Situation) -> bool:

@@ -11,7 +11,7 @@ from typing import Callable
 
 from stoker.health import costly, refusal
 from stoker.health import evidence as sees
-from stoker.health.situation import Situation
+from stoker.health.situation import RESETS, Situation
 from stoker.health.table import TABLE, Row
 
 
@@ -101,6 +101,11 @@ def notes(s: Situation) -> str:
         told.append(
             f"{refusal.labels(latched)} reports 100 % with no holder: a latched figure, harmless, "
             "gone with the next CUDA program"
+        )
+    asking = tuple(g for g in s.gpus if (g.recovery_action or "").lower() in RESETS)
+    if asking:
+        told.append(
+            f"the driver asks for a reset of {refusal.labels(asking)} when it can be spared"
         )
     odd = costly.action_unknown(s)
     return "; ".join(["clean", *told, *([odd.reason] if odd else [])])

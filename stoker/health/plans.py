@@ -163,7 +163,9 @@ def give_back(change: Change, vmid: int) -> tuple[Run, ...]:
         words = inside(vmid, "systemctl", "unmask", "--runtime", change.name)
         return (Run(words, 20, while_running=True),)
     if change.kind == "container":
-        return (Run(("pct", "start", change.name), 120, abandoned=True),)
+        up = inside(vmid, "systemctl", "list-jobs")
+        start = Run(("pct", "start", change.name), 120, abandoned=True)
+        return (start, Run(up, 30, repeated=True))
     if change.kind == "persistence":
         words = ("nvidia-smi", "-i", change.name, "-pm", "1")
         return (Run(words, PERSISTENCE_S, driver=True),)

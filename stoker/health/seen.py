@@ -174,6 +174,8 @@ class Container:
     problems: tuple[str, ...]
     """Sentences on its passthrough: a missing node, a stale major, a driver library of another
     version than the kernel's ..."""
+    nodes: tuple[str, ...] = ()
+    """Paths of the driver's nodes that its configuration passes, whether or not they are there."""
 
 
 @dataclass(frozen=True)

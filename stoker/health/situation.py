@@ -159,7 +159,7 @@ class Situation:
     @cached_property
     def lost(self) -> tuple[Gpu, ...]:
         """GPUs that only a reboot can bring back."""
-        return tuple(g for g in self.gpus if g.uuid not in self.explained and self._why_lost(g))
+        return tuple(gpu for gpu in self.gpus if self._why_lost(gpu))
 
     def _why_lost(self, gpu: Gpu) -> str:
         if gpu.off_bus:
@@ -170,7 +170,8 @@ class Situation:
             return f"nvidia-smi says {self.seen.driver.smi.text!r}"
         if "reboot" in (gpu.recovery_action or "").lower():
             return f"the driver asks for {gpu.recovery_action!r}"
-        if any(xid.number == 79 and xid.bdf == gpu.bdf for xid in self.seen.xids):
+        fell = any(xid.number == 79 and xid.bdf == gpu.bdf for xid in self.seen.xids)
+        if fell and gpu.uuid not in self.explained:
             return "Xid 79, it has fallen off the bus"
         return ""
 
@@ -180,15 +181,13 @@ class Situation:
 
     @cached_property
     def to_reset(self) -> tuple[Gpu, ...]:
-        """GPUs of which the driver says that they need a reset."""
+        """GPUs of which the driver says that they need a reset; while a server still runs on one,
+        only if it says nothing else of it any more."""
         return tuple(
             gpu
             for gpu in self.gpus
-            if gpu.uuid not in self.explained
-            and (
-                (gpu.recovery_action or "").lower() in RESETS
-                or "requires reset" in gpu.error.lower()
-            )
+            if "requires reset" in gpu.error
+            or ((gpu.recovery_action or "").lower() in RESETS and gpu.uuid not in self.explained)
         )
 
     @cached_property

@@ -125,6 +125,7 @@ TABLE: tuple[Row, ...] = (
         next="W, R4b",
         refuses=(
             costly.cannot_die,
+            costly.unit_runs,
             costly.ha_restarts,
             costly.restart_not_allowed,
         ),
@@ -161,6 +162,7 @@ TABLE: tuple[Row, ...] = (
         next="R6",
         refuses=(
             costly.holder_left,
+            costly.unit_runs,
             costly.stranger_holds,
             costly.scan_incomplete,
             costly.figures_missing,

@@ -17,6 +17,11 @@ from stoker.recovery.record import Record
 from stoker.recovery.signals import GONE, SENT
 
 
+def kind_of(act: Act) -> str:
+    """The event that tells of it: `note` is for our own bookkeeping."""
+    return "note" if isinstance(act, (Remember, Mark)) else "act"
+
+
 class Acting:
     """The hands of one run. Every act is told before it is done."""
 
@@ -42,7 +47,8 @@ class Acting:
         for act in acts:
             if isinstance(act, Run) and act.while_running and not self._runs():
                 continue
-            self.journal.tell("act", str(act), rung)
+            if not isinstance(act, GiveBack):  # which tells its own
+                self.journal.tell(kind_of(act), str(act), rung)
             failure = self._do(act)
             if failure:
                 self.journal.tell("failed", failure, rung)
@@ -88,6 +94,8 @@ class Acting:
             return f"not done while an earlier command hangs in the driver: {act}"
         if act.words[0] == "lxc-attach" and cgroups.frozen(self.machine, self.vmid):
             return f"CT {self.vmid} is frozen"
+        if act.repeated:
+            return self._repeated(act)
         if not (act.driver or act.abandoned):
             return commands.read(act.words, act.limit_s).failure
         ran = commands.change(
@@ -98,6 +106,14 @@ class Acting:
         if act.words[-1] == "-r" and ran.code == 0 and "successfully reset" not in ran.out:
             return f"{act}: {ran.out.strip()}"  # a reset may fail with exit 0
         return ran.failure
+
+    def _repeated(self, act: Run) -> str:
+        end = time.monotonic() + act.limit_s
+        while True:
+            failure = commands.read(act.words, max(1.0, end - time.monotonic())).failure
+            if not failure or time.monotonic() >= end:
+                return failure
+            self._sleep(0.2)
 
     def _signal(self, act: Signal) -> str:
         holder = act.holder

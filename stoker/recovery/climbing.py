@@ -9,7 +9,7 @@ from stoker.health.acts import Act, Change
 from stoker.health.done import Done, Key, Permitted, Task
 from stoker.health.ladder import Decision, decide
 from stoker.health.plans import plan
-from stoker.health.refusal import CLEAN
+from stoker.health.refusal import CLEAN, REBOOT
 from stoker.health.seen import Seen
 from stoker.health.situation import Situation
 from stoker.health.table import Row
@@ -127,8 +127,10 @@ class Climb:
             failure = self.world.follow(tuple(u.name for u in before.to_start), row.bound_s)
         after = self._verified(row, self._noted(row, before, failure), began)
         spent = self.world.now() - began
-        verdict = "done" if row.until(after) else "did not help"
-        self.journal.tell("rung", f"{row.title}: {verdict} after {spent:.1f} s", row.name)
+        verdict = "done" if row.until(after) else "not enough"
+        self.journal.tell(
+            "rung", f"{verdict} after {spent:.1f} s", row.name, seconds=round(spent, 1)
+        )
         return after
 
     def _noted(self, row: Row, before: Situation, failure: str) -> Situation:
@@ -174,7 +176,8 @@ class Climb:
 
     def _tell(self, decision: Decision) -> None:
         for refused in decision.refused:
-            if (refused.rung, refused.reason) not in self._told:
+            ends = refused.rung == "R7"
+            if not ends and (refused.rung, refused.reason) not in self._told:
                 self._told.add((refused.rung, refused.reason))
                 self.journal.tell(
                     "refused", refused.reason, refused.rung, human=refused.human, code=refused.code
@@ -195,7 +198,13 @@ def sentence(end: End) -> str:
         how = f"recovered by {climbed}" if climbed else "nothing to do"
         return f"CT {vmid}: {how}{state}" + ("" if climbed else f" ({end.decision.why})")
     tried = f" after {climbed}" if climbed else ""
-    if row.name == "R7" or end.code == 75:
+    if end.code == REBOOT:
         return f"CT {vmid}: HOST REBOOT NEEDED{tried}: {end.decision.why}; {end.decision.human}"
     what = f"next rung {row.name} ({row.title}) is not taken" if row.step else row.title
-    return f"CT {vmid}: {what}{tried}: {end.decision.why}; {end.decision.human}"
+    later = [
+        f"{refused.rung}: {refused.reason}"
+        for refused in end.decision.refused
+        if refused.rung != row.name and refused.code != REBOOT
+    ]
+    then = f" (then {'; '.join(later)})" if later else ""
+    return f"CT {vmid}: {what}{tried}: {end.decision.why}; {end.decision.human}{then}"

@@ -89,6 +89,7 @@ def _container(
         gpus=tuple(node.uuids[minor] for minor in ordered if minor in node.uuids),
         raw=one.passed.raw,
         problems=problems,
+        nodes=tuple(path for path in one.passed.paths if path.startswith("/dev/nvidia")),
     )
 
 

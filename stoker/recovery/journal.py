@@ -27,6 +27,13 @@ class Journal:
         self._file = file
         self._also = also
         self._clock = clock
+        self._left_out: frozenset[str] = frozenset()
+
+    def without(self, *events: str) -> Journal:
+        """The same, in which these events are not told."""
+        other = Journal(self._file, self._also, self._clock)
+        other._left_out = frozenset(events)
+        return other
 
     @classmethod
     def opened(
@@ -47,14 +54,11 @@ class Journal:
 
     def tell(self, event: str, text: str, rung: str = "", **more: Any) -> None:
         """One line more."""
+        if event in self._left_out:
+            return
         told = {"time": round(self._clock(), 3), "rung": rung, "event": event, "text": text, **more}
         line = json.dumps(told, ensure_ascii=False)
         if self._file is not None:
             os.write(self._file, line.encode() + b"\n")
         if self._also is not None:
             self._also(line)
-
-
-def silent() -> Journal:
-    """One that nobody reads."""
-    return Journal(None)

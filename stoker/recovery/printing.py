@@ -6,7 +6,9 @@ import json
 import time
 from typing import Any
 
-QUIET = frozenset({"start"})
+from stoker.health.refusal import REBOOT
+
+QUIET = frozenset({"start", "note"})
 
 
 def show(told: dict[str, Any], as_json: bool) -> None:
@@ -23,7 +25,8 @@ def sentence(told: dict[str, Any]) -> str:
     clock = time.strftime("%H:%M:%S", time.localtime(told["time"]))
     text = str(told["text"]).rstrip()
     if told["event"] == "refused":
-        text = f"not taken: {text}" + (f"; {told['human']}" if told.get("human") else "")
+        opens = told.get("code") != REBOOT and told.get("human")
+        text = f"not taken: {text}" + (f"; {told['human']}" if opens else "")
     elif told["event"] in ("act", "would"):
         text = f"{'+' if told['event'] == 'act' else 'would:'} {text}"
     elif told["event"] == "log":

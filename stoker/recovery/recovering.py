@@ -9,7 +9,7 @@ from types import FrameType
 
 from stoker.health.done import Done, Permitted
 from stoker.health.ladder import decide
-from stoker.health.plans import plan
+from stoker.health.plans import give_back, plan
 from stoker.health.refusal import BUSY
 from stoker.health.situation import Situation
 from stoker.recovery import locking, restoring
@@ -21,7 +21,7 @@ from stoker.recovery.locking import Busy
 from stoker.recovery.machine import Machine
 from stoker.recovery.node import Node
 from stoker.recovery.record import Record
-from stoker.recovery.rehearsing import Rehearsal, freed
+from stoker.recovery.rehearsing import Rehearsal, freed, in_words
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,16 @@ def rehearse(machine: Machine, order: Order, journal: Journal) -> Outcome:
         reloaded_this_boot=attempts.reloaded,
     )
     node = Node(machine, order.vmid, order.units, acting, journal, learn=False)
-    for change in record.changes:
-        journal.tell("would", f"first give back {change.kind} {change.name}, left by another run")
+    for change in reversed(record.changes):
+        for run in give_back(change, order.vmid):
+            journal.tell("would", f"first, for a run that was cut short: {run}")
     begun = Climb(node, journal, order.vmid, order.permitted, order.gpus, done).begin()
     first = decide(begun)
     if first.code is not None:
         end = End(first, begun)
         return Outcome(end.code, sentence(end))
-    end = Climb(Rehearsal(begun, journal), journal, order.vmid, order.permitted).run(begun)
+    told = journal.without("rung")
+    end = Climb(Rehearsal(begun, told), told, order.vmid, order.permitted).run(begun)
     _would_serve(journal, end.situation)
     return Outcome(0, f"CT {order.vmid}: would climb; if nothing helps: {sentence(end)}", True)
 
@@ -123,7 +125,8 @@ def _would_serve(journal: Journal, end: Situation) -> None:
     last = decide(good)
     if last.step == "serve":
         for act in plan("serve", good):
-            journal.tell("would", f"once memory is back: {act}", "Z")
+            for words in in_words(act, good.vmid):
+                journal.tell("would", f"once memory is back: {words}", "Z")
         names = tuple(unit.name for unit in good.to_start)
         Rehearsal(good, journal).follow(names, last.row.bound_s)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stoker.health.acts import Act, Change, KillCgroup, Remember, Signal
+from stoker.health.acts import Act, Change, GiveBack, KillCgroup, Mark, Remember, Signal
 from stoker.health.done import Key, Task
-from stoker.health.plans import KILL
+from stoker.health.plans import KILL, give_back
 from stoker.health.seen import Gpu, Seen
 from stoker.health.situation import Situation
 from stoker.health.units import RUNS, UnitState
@@ -45,7 +45,8 @@ class Rehearsal:
     def carry_out(self, acts: tuple[Act, ...], rung: str) -> str:
         """Say each."""
         for act in acts:
-            self._journal.tell("would", str(act), rung)
+            for words in in_words(act, self._begun.vmid):
+                self._journal.tell("would", words, rung)
             if isinstance(act, Remember):
                 self._changes = (*self._changes, act.change)
             if isinstance(act, KillCgroup):
@@ -75,6 +76,13 @@ class Rehearsal:
 
     def sleep(self, seconds: float) -> None:
         """Not here."""
+
+
+def in_words(act: Act, vmid: int) -> tuple[str, ...]:
+    """The commands of an act; none for our own bookkeeping."""
+    if isinstance(act, GiveBack):
+        return tuple(str(run) for run in give_back(act.change, vmid))
+    return () if isinstance(act, (Remember, Mark)) else (str(act),)
 
 
 def freed(end: Situation) -> Situation:
