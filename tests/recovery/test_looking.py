@@ -218,11 +218,6 @@ class TestNvidiaSmi:
         monkeypatch.setenv("PATH", "/nowhere")
         assert look(node).driver.smi.state == "missing"
 
-<<<<<<< HEAD
-    def test_it_is_written_down_while_it_runs(self, tmp_path: Path, node: Machine) -> None:
-        there = f"until [ -e {node.run}/smi.json ]; do sleep 0.01; done"
-        trees.smi(tmp_path / "bin", f"{there}; cp {node.run}/smi.json {tmp_path}/told")
-=======
     def test_it_is_written_down_while_it_runs(
         self, tmp_path: Path, node: Machine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -230,7 +225,6 @@ class TestNvidiaSmi:
         record = f"{node.run}/smi.json"
         wait = f"while [ ! -e {record} ]; do sleep 0.01; done"
         trees.smi(tmp_path / "bin", f"{wait}; cp {record} {tmp_path}/told")
->>>>>>> main
         look(node)
         told = json.loads((tmp_path / "told").read_text() or "{}")
         assert set(told) == {"pid", "start_ticks", "since"}
