@@ -65,8 +65,9 @@ def held(program: Path, how: str) -> Iterator[tuple[subprocess.Popen[str], int]]
         try:
             yield process, pid
         finally:
-            for left in {pid, process.pid}:
-                with_it_gone(left)
+            process.kill()
+            if pid != process.pid:
+                with_it_gone(pid)
 
 
 def with_it_gone(pid: int) -> None:
