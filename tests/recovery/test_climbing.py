@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from stoker.health.done import Done, Task
 from stoker.health.seen import Completeness, Smi, Xid
@@ -14,6 +15,12 @@ from tests.health.nodes import container, holder, unit
 from tests.recovery.playing import Node, Played, climb, failed, orphan, rungs, worker
 
 
+def played(scenario: str, *values: str) -> ParameterSet:
+    """Parameters that play a scenario of their own."""
+    return pytest.param(*values, marks=pytest.mark.scenario(scenario))
+
+
+@pytest.mark.scenario("L1")
 def test_a_clean_node_stays_as_it_is_however_often_it_is_asked() -> None:
     node = Node()
     for _ in range(2):
@@ -22,12 +29,14 @@ def test_a_clean_node_stays_as_it_is_however_often_it_is_asked() -> None:
     assert node.log == []
 
 
+@pytest.mark.scenario("L2")
 def test_a_healthy_server_is_not_touched() -> None:
     node = Node([worker()], unit(active="healthy"))
     end = climb(node, serve=True, restart=True, reset=True, stop_running=True)
     assert (end.code, end.changed, node.log) == (0, False, [])
 
 
+@pytest.mark.scenario("L3")
 def test_leftovers_of_a_unit_go_with_its_stop() -> None:
     node = Node([worker()], failed())
     end = climb(node)
@@ -36,6 +45,7 @@ def test_leftovers_of_a_unit_go_with_its_stop() -> None:
     assert "recovered by R1, Z; sglang.service gave a token" in sentence(end)
 
 
+@pytest.mark.scenario("L4", "K3")
 def test_an_orphan_beside_the_unit_is_asked_to_end() -> None:
     node = Node([orphan()], failed())
     end = climb(node)
@@ -43,6 +53,7 @@ def test_an_orphan_beside_the_unit_is_asked_to_end() -> None:
     assert node.signalled == [(4711, 15)]
 
 
+@pytest.mark.scenario("L5", "K4")
 def test_who_ignores_that_is_killed() -> None:
     node = Node([orphan(ignores_term=True), worker(ignores_term=True)], failed())
     end = climb(node)
@@ -50,6 +61,7 @@ def test_who_ignores_that_is_killed() -> None:
     assert any(act.startswith("echo 1 > /sys/fs/cgroup/lxc/200/ns/") for act in node.log)
 
 
+@pytest.mark.scenario("L6")
 def test_memory_that_comes_late_escalates_nothing() -> None:
     node = Node([orphan()], failed(), release_s=40)
     end = climb(node, restart=True, reset=True, reload=True)
@@ -57,6 +69,7 @@ def test_memory_that_comes_late_escalates_nothing() -> None:
     assert 40 <= node.clock < 60
 
 
+@pytest.mark.scenario("L7")
 def test_memory_that_never_comes_stops_at_what_needs_a_word() -> None:
     node = Node([orphan()], failed(), residue_until="never")
     end = climb(node)
@@ -69,6 +82,7 @@ def test_memory_that_never_comes_stops_at_what_needs_a_word() -> None:
     assert node.persistence
 
 
+@pytest.mark.scenario("L37")
 def test_the_unit_is_never_started_while_memory_is_in_use() -> None:
     node = Node([], failed(), residue_until="never")
     climb(node, serve=True)
@@ -90,6 +104,7 @@ def test_memory_that_hangs_on_persistence_comes_with_a_switch() -> None:
     assert node.persistence
 
 
+@pytest.mark.scenario("L16")
 def test_persistence_that_was_off_stays_off() -> None:
     node = Node([], failed(), residue_until="never", persistence=False)
     end = climb(node, restart=True, reset=True)
@@ -101,6 +116,7 @@ def test_persistence_that_was_off_stays_off() -> None:
 OPEN = {"restart": True, "reset": True}
 
 
+@pytest.mark.scenario("L8")
 def test_an_allowed_reset_brings_it_back() -> None:
     node = Node([], failed(), residue_until=" -r ")
     end = climb(node, **OPEN)
@@ -110,8 +126,12 @@ def test_an_allowed_reset_brings_it_back() -> None:
 
 @pytest.mark.parametrize(
     "says",
-    ["GPU 0000:01:00.0: In use by another client", "Resetting GPU 0000:01:00.0 is not supported."],
+    [
+        played("L9", "GPU 0000:01:00.0: In use by another client"),
+        played("L10", "Resetting GPU 0000:01:00.0 is not supported."),
+    ],
 )
+@pytest.mark.scenario("L36")
 def test_a_refused_reset_is_not_repeated_and_told(says: str) -> None:
     node = Node([], failed(), residue_until="never", reset_says=says, others=())
     end = climb(node, **OPEN)
@@ -123,6 +143,7 @@ def test_a_refused_reset_is_not_repeated_and_told(says: str) -> None:
     assert not any(act.endswith(" -r") for act in again.log)
 
 
+@pytest.mark.scenario("L12")
 def test_a_reset_that_says_it_worked_and_did_not_is_no_success() -> None:
     node = Node([], failed(), residue_until="never", others=())
     end = climb(node, **OPEN, reload=True)
@@ -131,6 +152,7 @@ def test_a_reset_that_says_it_worked_and_did_not_is_no_success() -> None:
     assert "HOST REBOOT NEEDED" in sentence(end)
 
 
+@pytest.mark.scenario("L11")
 def test_a_reset_that_hangs_is_left_alone_and_nothing_else_enters_the_driver() -> None:
     node = Node([], failed(), residue_until="never", hangs="-r", others=())
     end = climb(node, **OPEN, reload=True)
@@ -139,6 +161,7 @@ def test_a_reset_that_hangs_is_left_alone_and_nothing_else_enters_the_driver() -
     assert not any("modprobe" in act for act in after)
 
 
+@pytest.mark.scenario("L11")
 def test_a_driver_that_hangs_from_the_start_is_never_called() -> None:
     hung = Smi("hung", None, "no answer in 20 s", 20)
     node = Node([orphan()], failed(), smi=hung)
@@ -147,6 +170,7 @@ def test_a_driver_that_hangs_from_the_start_is_never_called() -> None:
     assert not any("nvidia-smi" in act for act in node.log)
 
 
+@pytest.mark.scenario("L14")
 def test_a_foreign_holder_is_named_and_survives() -> None:
     tenant = Played(holder(900, "/lxc/201/ns/system.slice/tenant.service", 0))
     node = Node([orphan(), tenant], failed())
@@ -156,6 +180,7 @@ def test_a_foreign_holder_is_named_and_survives() -> None:
     assert {pid for pid, _ in node.signalled} == {4711}
 
 
+@pytest.mark.scenario("K8")
 def test_the_neighbours_on_other_gpus_survive_every_rung() -> None:
     others = [
         Played(holder(900, "/lxc/201/ns/system.slice/tenant.service", 1)),
@@ -168,6 +193,7 @@ def test_the_neighbours_on_other_gpus_survive_every_rung() -> None:
     assert node.processes == others
 
 
+@pytest.mark.scenario("L15")
 def test_a_permitted_service_is_stopped_for_the_reset_and_started_again() -> None:
     exporter = Played(holder(901, "/system.slice/exporter.service"))
     node = Node([exporter], failed(), residue_until=" -r ")
@@ -182,6 +208,7 @@ def test_a_permitted_service_is_stopped_for_the_reset_and_started_again() -> Non
 @pytest.mark.parametrize(
     "where, code", [("nvidia", 75), ("fuse", 11), ("nfs", 11), ("frozen-fs", 11)]
 )
+@pytest.mark.scenario("L17")
 def test_a_task_that_cannot_die_is_never_stopped_with_its_container(where: str, code: int) -> None:
     node = Node([orphan(unkillable=where)], failed())
     end = climb(node, **OPEN, reload=True)
@@ -196,6 +223,7 @@ def test_neither_with_another_task_of_it() -> None:
     assert not any("pct" in act for act in node.log)
 
 
+@pytest.mark.scenario("K6")
 def test_a_respawner_outside_of_the_unit_is_told_and_needs_the_restart() -> None:
     node = Node([orphan(respawns=99)], failed())
     end = climb(node)
@@ -214,7 +242,18 @@ REFUSED: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+PLAYED = {
+    "HA": "L19",
+    "backup": "L20",
+    "mismatch": "L29",
+    "not loaded": "L30",
+    "no such unit": "L22",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [played(PLAYED[name], name) if name in PLAYED else name for name in REFUSED]
+)
 def test_nothing_at_all_is_done_where_it_cannot_help(name: str) -> None:
     given, code = REFUSED[name]
     node = Node([orphan()], **{"unit": failed(), **given})
@@ -222,6 +261,7 @@ def test_nothing_at_all_is_done_where_it_cannot_help(name: str) -> None:
     assert (end.code, end.changed, node.log) == (code, False, [])
 
 
+@pytest.mark.scenario("L21")
 def test_a_stopped_container_stays_stopped() -> None:
     node = Node([], failed(), running=False, residue_until="-pm 0")
     end = climb(node, serve=True)
@@ -229,12 +269,14 @@ def test_a_stopped_container_stays_stopped() -> None:
     assert not node.running
 
 
+@pytest.mark.scenario("L23")
 def test_when_the_container_lets_nobody_in_its_own_unit_is_left_alone() -> None:
     node = Node([worker()], failed(), attach_fails=True)
     end = climb(node)
     assert (end.code, end.decision.rung, node.log) == (11, "S", [])
 
 
+@pytest.mark.scenario("L23")
 def test_with_a_word_the_cgroup_goes_even_if_nobody_is_let_in() -> None:
     node = Node([worker(ignores_term=True)], failed(), attach_fails=True)
     climb(node, stop_running=True)
@@ -242,7 +284,9 @@ def test_with_a_word_the_cgroup_goes_even_if_nobody_is_let_in() -> None:
     assert node.processes == []
 
 
-@pytest.mark.parametrize("action, rung", [("Reboot", "X2"), ("Sparkle", "R4")])
+@pytest.mark.parametrize(
+    "action, rung", [played("L26", "Reboot", "X2"), played("L28", "Sparkle", "R4")]
+)
 def test_what_the_driver_asks_for_is_heard(action: str, rung: str) -> None:
     node = Node([orphan()], failed(), residue_until="never", gpu={"recovery_action": action})
     end = climb(node, reset=True)
@@ -250,6 +294,7 @@ def test_what_the_driver_asks_for_is_heard(action: str, rung: str) -> None:
     assert not any(act.endswith(" -r") for act in node.log)
 
 
+@pytest.mark.scenario("L27")
 def test_a_gpu_that_fell_off_is_not_reset() -> None:
     xid = Xid(1.0, "0000:01:00.0", 79, None, "", "GPU has fallen off the bus.")
     node = Node([orphan()], failed(), residue_until="never", more={"xids": (xid,)})
@@ -257,6 +302,7 @@ def test_a_gpu_that_fell_off_is_not_reset() -> None:
     assert (end.code, rungs(end)) == (75, ["R1", "R2"])
 
 
+@pytest.mark.scenario("L32")
 def test_memory_without_a_figure_is_not_proved() -> None:
     node = Node([orphan()], failed(), gpu={"used_mib": None})
     end = climb(node, **OPEN)
@@ -273,11 +319,13 @@ def test_an_incomplete_scan_keeps_the_driver_out_of_it() -> None:
     assert node.signalled == [(4711, 15)]
 
 
+@pytest.mark.scenario("L31")
 def test_a_latch_of_the_utilisation_is_left_alone() -> None:
     node = Node(gpu={"utilization_pct": 100})
     assert (climb(node).code, node.log) == (0, [])
 
 
+@pytest.mark.scenario("L33")
 def test_a_module_in_use_by_the_kernel_is_not_unloaded() -> None:
     node = Node([], failed(), residue_until="never", others=())
     look = node.look()
@@ -287,6 +335,7 @@ def test_a_module_in_use_by_the_kernel_is_not_unloaded() -> None:
     assert not any("modprobe" in act for act in node.log)
 
 
+@pytest.mark.scenario("L35")
 def test_all_modules_go_and_come_in_order() -> None:
     node = Node([], failed(), residue_until="never", others=())
     look = node.look()

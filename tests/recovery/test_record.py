@@ -67,6 +67,7 @@ def test_a_record_that_was_cut_short_is_none(machine: Machine) -> None:
     assert Record(machine, 200).changes == ()
 
 
+@pytest.mark.scenario("L36")
 def test_a_reset_counts_until_the_node_boots_again(machine: Machine, tmp_path: Path) -> None:
     Attempts(machine).mark("GPU-0")
     assert Attempts(machine).reset == {"GPU-0"}
@@ -80,6 +81,7 @@ def test_a_mark_can_be_cleared(machine: Machine) -> None:
     assert Attempts(machine).made == frozenset()
 
 
+@pytest.mark.scenario("L24")
 def test_a_second_run_is_told_who_is_at_it(machine: Machine) -> None:
     held = Held(locking.paths(machine, 200), "recovery of CT 200")
     with pytest.raises(Busy, match=f"recovery of CT 200 .process {os.getpid()}. since"):
@@ -154,6 +156,7 @@ def test_after_an_exception_nothing_is_owed(machine: Machine) -> None:
     assert Record(machine, 200).changes == ()
 
 
+@pytest.mark.scenario("L40")
 def test_after_sigterm_nothing_is_owed(machine: Machine) -> None:
     child = started(machine, "waits")
     until_taken(child)
@@ -163,6 +166,7 @@ def test_after_sigterm_nothing_is_owed(machine: Machine) -> None:
     assert Record(machine, 200).changes == ()
 
 
+@pytest.mark.scenario("L25")
 def test_after_sigkill_the_next_run_finds_what_is_owed(machine: Machine) -> None:
     child = started(machine, "waits")
     until_taken(child)
