@@ -59,9 +59,17 @@ class Site:
         }
 
     def deploy(self, *data: str) -> Run:
+        return self._run(self.words(*data))
+
+    def pyinfra(self, *words: str) -> Run:
+        """pyinfra on the inventory: options, then a deploy file."""
+        *options, file = words
+        return self._run([str(BIN / "pyinfra"), "-y", *options, INVENTORY, file])
+
+    def _run(self, words: list[str]) -> Run:
         start = time.monotonic()
         done = subprocess.run(
-            self.words(*data), cwd=self.path, env=self.environment, text=True,
+            words, cwd=self.path, env=self.environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
         return Run(done.returncode, done.stdout, time.monotonic() - start)
