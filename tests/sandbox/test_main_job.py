@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import yaml
@@ -135,7 +136,7 @@ def test_a_flag_the_server_dies_of_ends_in_its_last_lines(site: Site) -> None:
     assert site.deploy().rc == 0
 
 
-def holders(site: Site) -> list[dict[str, object]]:
+def holders(site: Site) -> list[dict[str, Any]]:
     """Who of CT 200 holds a GPU, as the node sees it."""
     seen = json.loads(site.node("python3 /var/lib/stoker/stoker.pyz look --json").stdout)
     return [holder for holder in seen["holders"] if holder["owner"]["vmid"] == 200]
