@@ -23,6 +23,8 @@ class Played:
     result: str
     """`passed`, `failed`, `skipped`; of several tests `partly` too: the others were skipped."""
     rungs: frozenset[str]
+    where: frozenset[str]
+    """`unit`, `sandbox` (on real containers), `gpu`."""
     seconds: float
     tests: int = 1
 
@@ -59,7 +61,7 @@ class Board:
     def pytest_runtest_makereport(self, item: pytest.Item) -> object:
         report: pytest.TestReport = yield  # type: ignore[misc]
         if report.when == "call" or not report.passed:
-            self.tests[item.nodeid] = [outcome(name, report) for name in played(item)]
+            self.tests[item.nodeid] = [outcome(name, item, report) for name in played(item)]
         return report
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -76,10 +78,12 @@ class Board:
                 terminalreporter.write_line(line)
 
 
-def outcome(scenario: str, report: pytest.TestReport) -> Played:
+def outcome(scenario: str, item: pytest.Item, report: pytest.TestReport) -> Played:
     """What a test that has come so far made of a scenario; one that fails at its end failed."""
-    rungs = frozenset(str(value) for name, value in report.user_properties if name == "rung")
-    return Played(scenario, report.outcome, rungs, report.duration)
+    told = [str(value) for name, value in report.user_properties if name == "rung"]
+    rungs = frozenset(rung for value in told for rung in value.split(",") if rung)
+    kinds = {marker.name for marker in item.iter_markers()} & {"sandbox", "gpu"}
+    return Played(scenario, report.outcome, rungs, frozenset(kinds or {"unit"}), report.duration)
 
 
 def merged(every: Iterable[Played]) -> list[Played]:
@@ -92,6 +96,7 @@ def merged(every: Iterable[Played]) -> list[Played]:
             name,
             _result({one.result for one in tests}),
             frozenset[str]().union(*(one.rungs for one in tests)),
+            frozenset[str]().union(*(one.where for one in tests)),
             sum(one.seconds for one in tests),
             len(tests),
         )
@@ -108,11 +113,22 @@ def _result(results: set[str]) -> str:
 
 def table(rows: list[Played]) -> list[str]:
     """The lines to print."""
-    head = f"{'id':<5}{'result':<9}{'rung':<8}{'seconds':>8}{'tests':>7}  what"
-    lines = [
-        f"{row.scenario:<5}{row.result:<9}{','.join(sorted(row.rungs)):<8}{row.seconds:>8.2f}"
-        f"{row.tests:>7}  {LISTED[row.scenario]}"
+    cells = [
+        (
+            row.scenario,
+            row.result,
+            ",".join(sorted(row.rungs)),
+            f"{row.seconds:.2f}",
+            ",".join(sorted(row.where)),
+            str(row.tests),
+            LISTED[row.scenario],
+        )
         for row in rows
     ]
+    whole = [("id", "result", "rung", "seconds", "where", "tests", "what"), *cells]
+    widths = [max(len(line[column]) for line in whole) for column in range(7)]
     left = set(LISTED) - {row.scenario for row in rows}
-    return [head, *lines, f"{len(rows)} of {len(LISTED)}; not in this run: {listed(left)}"]
+    return [
+        *("  ".join(map(str.ljust, line, widths)).rstrip() for line in whole),
+        f"{len(rows)} of {len(LISTED)}; not in this run: {listed(left)}",
+    ]

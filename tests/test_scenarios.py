@@ -64,7 +64,7 @@ def test_each_scenario_is_one_row_with_result_rungs_and_number_of_tests(
         ("L10", "passed"),
         ("D1", "failed"),
     ]
-    assert rows[1][2] == "R2,R3" and rows[1][4] == "3"
+    assert (rows[1][2], rows[1][4], rows[1][5]) == ("R2,R3", "unit", "3")
     assert lines[begin + 7].startswith(f"5 of {len(LISTED)}; not in this run: P1-P18 S2-S22 O1-")
 
 

@@ -47,7 +47,9 @@ def save(machine: Machine, learned: Learned) -> None:
 def limit_mib(learned: Learned, uuid: str, version: str) -> tuple[int, bool]:
     """Up to how much counts as free, and whether that was learned."""
     known = learned.get(uuid, {}).get(version)
-    return (GUESS_MIB, False) if known is None else (known + TOLERANCE_MIB, True)
+    if known is None:
+        return GUESS_MIB, False
+    return min(known + TOLERANCE_MIB, GUESS_MIB), True
 
 
 def _path(machine: Machine) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from typing import Callable, Dict, Optional
 
 from stoker.recovery import files, numbers
@@ -15,7 +16,8 @@ from stoker.recovery.numbers import Number
 
 File = bytes
 """A mapped file as a line of maps ends: file system, inode and path."""
-_ANONYMOUS = b"00:00 0"
+# Range, access, offset, then the file; without one it is `00:00 0`.
+_OF_A_FILE = re.compile(rb"^(\S+) \S+ \S+ (?!00:00 0\b)(.+)$", re.MULTILINE).findall
 
 
 class Mappings:
@@ -62,13 +64,8 @@ class Mappings:
     def _files(self, pid: int) -> dict[File, bytes] | None:
         """Every mapped file, with the address range of one of its mappings; None: no mappings."""
         with open(f"{self._proc}/{pid}/maps", "rb", buffering=0) as stream:
-            lines = stream.readall().split(b"\n")
-        mapped = {}
-        for line in lines:
-            fields = line.split(b" ", 3)  # range, access, offset, file
-            if len(fields) > 3 and not fields[3].startswith(_ANONYMOUS):
-                mapped[fields[3]] = fields[0]
-        return mapped if len(lines) > 1 else None
+            text = stream.readall()
+        return {file: place for place, file in _OF_A_FILE(text)} if text else None
 
     def _learn(self, pid: int, mapped: dict[File, bytes]) -> bool:
         """Look at files not met before; False if a mapping was not there any more."""

@@ -44,14 +44,16 @@ class Bench:
     say: Callable[[str], None]
 
     def measured(self) -> list[Way]:
-        """Each way in turn on the same stuck state, and of each the median."""
+        """Each way in turn on the same state: of ours the slower run, of others the faster."""
         runs = []
         for way in (self.by_hand, self.recovered, self.restarted, self.recovered, self.by_hand):
             self._stuck()
             runs.append(way())
             self._whole()
             self.say(f"    {runs[-1].name}: {runs[-1].seconds:.1f} s {runs[-1].said}")
-        return ways.medians(runs)
+        ours = [way for way in runs if way.name == OURS]
+        others = [way for way in runs if way.name != OURS]
+        return [*ways.medians(ours), *ways.cheapest(others)]
 
     def recovered(self) -> Way:
         """One command, over ssh."""

@@ -46,6 +46,6 @@ a parent hold all {recovered.GPUS} stand-in GPUs, whose memory comes back {recov
 after their last holder's end. `stoker.pyz recover` is one command over ssh that finds, ends,
 verifies, starts the unit and has a token generated. By hand nothing has to be found and nothing is
 verified: what is left is the release's and the server's own time, which nobody can spare. The
-server is a small one that starts in 2 s. Medians, seconds on the clock.
+server is a small one that starts in 2 s. Of Stoker the slower of two runs, of others the faster.
 """
 _ABOUT = "\n\n".join(textwrap.fill(" ".join(text.split()), 100) for text in (_WHO, _FREED)) + "\n"

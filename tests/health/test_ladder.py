@@ -191,6 +191,7 @@ def test_a_stopped_containers_units_are_not_asked() -> None:
 
 
 @pytest.mark.parametrize("answers, age_s", [(False, 7200.0), (False, None)])
+@pytest.mark.scenario("L38")
 def test_a_silent_server_is_only_stopped_if_asked_for(answers: bool, age_s: float | None) -> None:
     look = seen(USED, (holder(5000, SERVICE, 0),))
     silent = unit(active="active", sub="running", answers=answers, age_s=age_s, said="timed out")
@@ -247,6 +248,7 @@ def test_a_control_node_counts_only_while_memory_is_unaccounted_for() -> None:
     assert situation(seen(holders=(maybe,))).stuck == ()
 
 
+@pytest.mark.scenario("O7")
 def test_a_container_of_a_longer_number_is_another() -> None:
     assert not situation(seen(USED, (holder(9, "/lxc/2000/ns", 0),))).stuck
 
@@ -498,6 +500,7 @@ def test_a_wanted_unit_is_started_once_memory_is_back(active: str) -> None:
     assert decide(situation(seen(), unit(active=active), done=WANTED)).rung == "Z"
 
 
+@pytest.mark.scenario("L37")
 def test_a_unit_is_never_started_onto_memory_in_use() -> None:
     done = replace(WANTED, rungs=("R1", "W", "R4b"))
     decision = decide(situation(LEFT, unit(active="inactive"), done=done))

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,13 +40,13 @@ class Holders:
 
     def __init__(self, program: Path, folder: Path) -> None:
         self._program = program
-        self._folder = folder
+        self.folder = folder
         self._started: list[subprocess.Popen[str]] = []
         self._pids: list[int] = []
 
     def node(self, number: tuple[int, int], name: str = "") -> Path:
         """A device node of that number; an existing one is used again."""
-        path = self._folder / (name or f"node-{number[0]}-{number[1]}")
+        path = self.folder / (name or f"node-{number[0]}-{number[1]}")
         if not path.exists():
             os.mknod(path, 0o600 | 0o020000, os.makedev(*number))
         return path
@@ -104,7 +104,7 @@ def in_a_folder(program: Path, folder: Path) -> Iterator[Holders]:
         holders.end()
 
 
-def machine_of(folder: Path, pids: Sequence[int]) -> Machine:
+def machine_of(folder: Path, pids: Iterable[int]) -> Machine:
     """A node whose /proc has these real processes only, and whose nodes.json names `TARGETS`."""
     proc = folder / "proc"
     proc.mkdir()

@@ -1,193 +1,160 @@
-"""Killing in real cgroups, laid out as Proxmox does, with a VMID that no node has."""
+"""Killing a unit's cgroup whole: real processes in a real cgroup, its path as a node has it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stoker.health.owners import owner
-from stoker.health.seen import Holder
-from stoker.recovery import cgroups, signals
+from stoker.recovery import cgroups, process, signals
 from stoker.recovery.commands import ticks_of
 from stoker.recovery.machine import Machine
 from tests.health.nodes import holder
 
-VMID = 987654321
-ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
-ROOT = next((root for root in ROOTS if os.access(f"{root}/cgroup.procs", os.W_OK)), "")
-MACHINE = Machine(cgroup=ROOT)
-TOP = f"/lxc/{VMID}"
-UNIT = f"{TOP}/ns/system.slice/sglang.service"
-SESSION = f"{TOP}/ns/.lxc"
-INIT = f"{TOP}/ns/init.scope"
+from .holding import needs_root
 
-pytestmark = pytest.mark.skipif(not ROOT, reason="no cgroup of version 2 that we may write")
+pytestmark = needs_root
+
+UNIT = "/lxc/200/ns/system.slice/sglang.service"
+RESPAWNER = "while :; do sleep 60 & wait $!; done"
+FORK_BOMB = "for _ in 1 2 3 4 5 6 7 8; do while :; do (:); done & done; wait"
 
 
-@pytest.fixture(autouse=True)
-def container() -> Iterator[None]:
-    for path in (UNIT, SESSION, INIT):
-        Path(f"{ROOT}{path}").mkdir(parents=True, exist_ok=True)
-    yield
-    with contextlib.suppress(OSError):
-        Path(f"{ROOT}{TOP}/cgroup.kill").write_text("1")
-    for folder, _, _ in list(os.walk(f"{ROOT}{TOP}", topdown=False)):
-        _gone(folder)
-    with contextlib.suppress(OSError):
-        Path(f"{ROOT}/lxc").rmdir()
+def mounted() -> Path | None:
+    """Where cgroups of version 2 are mounted here."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, place, kind, *_ = line.split()
+        if kind == "cgroup2" and os.access(place, os.W_OK):
+            return Path(place)
+    return None
 
 
-def _gone(folder: str) -> None:
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A cgroup that stands for the root of a node's."""
+    place = mounted()
+    if place is None:
+        pytest.skip("no cgroups of version 2 can be made here")
+    top = place / f"stoker-test-{os.getpid()}"
+    unit = top / UNIT.strip("/")
+    unit.mkdir(parents=True)
+    yield top
+    (unit / "cgroup.kill").write_text("1")
+    until(lambda: "populated 0" in (unit / "cgroup.events").read_text())
+    for folder in sorted(top.rglob("*/"), reverse=True):
+        folder.rmdir()
+    top.rmdir()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for it, not for ever."""
     end = time.monotonic() + 5
-    while time.monotonic() < end:
-        try:
-            Path(folder).rmdir()
-        except OSError:
-            time.sleep(0.01)
-        else:
-            return
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
-def put(group: str, script: str = "sleep 60") -> subprocess.Popen[bytes]:
-    """A process of that cgroup, from its first moment on."""
-    enter = f"echo $$ > {ROOT}{group}/cgroup.procs; {script}"
-    child = subprocess.Popen(["sh", "-c", enter])
-    path = Path(f"/proc/{child.pid}/cgroup")
-    while group not in path.read_text():
-        time.sleep(0.001)
-    return child
+def members(root: Path) -> list[int]:
+    """Living processes of the unit."""
+    pids = (root / UNIT.strip("/") / "cgroup.procs").read_text().split()
+    return [int(pid) for pid in pids]
 
 
-def seen(child: subprocess.Popen[bytes], **more: object) -> Holder:
-    told = holder(child.pid, "/", 0, ns_pid=9, start_ticks=ticks_of(child.pid))
-    text = Path(f"/proc/{child.pid}/cgroup").read_text()
-    return replace(told, owner=owner(text), **more)  # type: ignore[arg-type]
+@pytest.fixture
+def begin(root: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]]]:
+    """Starts a shell script in the unit."""
+    started = []
+
+    def start(script: str) -> subprocess.Popen[bytes]:
+        words = 'echo $$ >"$1"; eval "$2"'
+        procs = root / UNIT.strip("/") / "cgroup.procs"
+        started.append(subprocess.Popen(["sh", "-c", words, "sh", procs, script]))
+        until(lambda: started[-1].pid in members(root))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
 
 
-def population(group: str) -> int:
-    return len(list(cgroups.members(MACHINE, group)))
-
-
-def emptied(group: str) -> bool:
-    """Whether nobody is left; the kernel takes a moment to bury many."""
-    end = time.monotonic() + 3
-    while population(group) and time.monotonic() < end:
-        time.sleep(0.01)
-    return not population(group)
-
-
-def ended(child: subprocess.Popen[bytes]) -> bool:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return child.wait(timeout=3) == -signal.SIGKILL
-    return False
+def is_empty(root: Path) -> bool:
+    return "populated 0" in (root / UNIT.strip("/") / "cgroup.events").read_text()
 
 
 @pytest.mark.scenario("K5")
-def test_a_supervisor_that_starts_its_worker_again_goes_with_the_cgroup() -> None:
-    respawner = put(UNIT, "trap '' TERM; while :; do sleep 60; done")
-    assert cgroups.kill(MACHINE, UNIT, VMID) == ""
-    assert ended(respawner)
-    assert emptied(UNIT)
+def test_a_respawner_of_the_unit_ends_with_what_it_starts(
+    root: Path, begin: Callable[[str], subprocess.Popen[bytes]]
+) -> None:
+    main = begin(RESPAWNER)
+    until(lambda: len(members(root)) == 2)
+    (first,) = set(members(root)) - {main.pid}
+    os.kill(first, signal.SIGTERM)
+    until(lambda: len(members(root)) == 2 and first not in members(root))
+    assert cgroups.kill(Machine(cgroup=str(root)), UNIT, 200) == ""
+    until(lambda: is_empty(root))
 
 
 @pytest.mark.scenario("K7")
-def test_a_fork_bomb_in_the_unit_goes_at_once() -> None:
-    bomb = put(UNIT, "i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; wait")
-    end = time.monotonic() + 5
-    while population(UNIT) < 20 and time.monotonic() < end:
-        time.sleep(0.005)
-    assert cgroups.kill(MACHINE, UNIT, VMID) == ""
-    assert ended(bomb)
-    assert emptied(UNIT)
-
-
-@pytest.mark.scenario("K9", "K10")
-def test_the_containers_init_and_its_shells_live_on() -> None:
-    init, shell, worker = put(INIT), put(SESSION), put(UNIT)
-    try:
-        assert cgroups.kill(MACHINE, UNIT, VMID) == ""
-        assert ended(worker)
-        assert (init.poll(), shell.poll()) == (None, None)
-    finally:
-        init.kill()
-        shell.kill()
+def test_a_fork_bomb_of_the_unit_ends_at_once(
+    root: Path, begin: Callable[[str], subprocess.Popen[bytes]]
+) -> None:
+    begin(FORK_BOMB)
+    until(lambda: len(members(root)) > 8)
+    assert cgroups.kill(Machine(cgroup=str(root)), UNIT, 200) == ""
+    until(lambda: is_empty(root))
 
 
 @pytest.mark.scenario("K12")
-def test_without_cgroup_kill_it_is_frozen_and_killed_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_older_kernel_s_cgroup_is_frozen_while_its_processes_are_killed(
+    root: Path, begin: Callable[[str], subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cgroups, "can_kill", lambda machine, path: False)
-    worker, outsider = put(UNIT, "sleep 60 & sleep 61 & wait"), put(SESSION)
-    try:
-        assert cgroups.kill(MACHINE, UNIT, VMID) == ""
-        assert ended(worker)
-        end = time.monotonic() + 2
-        while population(UNIT) and time.monotonic() < end:
-            time.sleep(0.01)
-        assert emptied(UNIT)
-        assert Path(f"{ROOT}{UNIT}/cgroup.freeze").read_text().strip() == "0"
-        assert outsider.poll() is None
-    finally:
-        outsider.kill()
+    begin(RESPAWNER)
+    until(lambda: len(members(root)) == 2)
+    older = tmp_path / "cgroup" / UNIT.strip("/")
+    older.mkdir(parents=True)
+    for name in ("cgroup.procs", "cgroup.freeze", "cgroup.events"):
+        (older / name).symlink_to(root / UNIT.strip("/") / name)
+    machine = Machine(proc=shown(tmp_path, members(root)), cgroup=str(tmp_path / "cgroup"))
+    assert not cgroups.can_kill(machine, UNIT)
+    assert cgroups.kill(machine, UNIT, 200) == ""
+    until(lambda: is_empty(root))
+    assert (older / "cgroup.freeze").read_text() == "0\n"
 
 
 @pytest.mark.scenario("K11")
-def test_a_frozen_holder_is_killed() -> None:
-    worker = put(SESSION)
-    Path(f"{ROOT}{SESSION}/cgroup.freeze").write_text("1")
-    how = signals.send(MACHINE, seen(worker), VMID, signal.SIGKILL, lambda pid: True)
-    assert how == signals.SENT
-    assert ended(worker)
+def test_a_holder_in_a_frozen_cgroup_gets_its_kill(
+    root: Path, begin: Callable[[str], subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    child = begin("trap 'exit 3' TERM; sleep 60 & wait")
+    until(lambda: len(members(root)) == 2)
+    frozen = root / UNIT.strip("/") / "cgroup.freeze"
+    frozen.write_text("1")
+    until(lambda: "frozen 1" in frozen.with_name("cgroup.events").read_text())
+    machine = Machine(proc=shown(tmp_path, [child.pid]), cgroup=str(root))
+    one = holder(child.pid, UNIT, 0, ns_pid=7, start_ticks=ticks_of(child.pid))
+    one = replace(one, owner=owner(f"0::{UNIT}"))
+    assert signals.send(machine, one, 200, signal.SIGTERM, lambda pid: True) == signals.SENT
+    time.sleep(0.05)
+    assert child.poll() is None
+    assert signals.send(machine, one, 200, signal.SIGKILL, lambda pid: True) == signals.SENT
+    assert child.wait(timeout=5) == -signal.SIGKILL
 
 
-@pytest.mark.scenario("K13")
-def test_a_holder_that_ended_by_itself_is_gone() -> None:
-    worker = put(SESSION)
-    before = seen(worker)
-    worker.kill()
-    worker.wait()
-    assert signals.send(MACHINE, before, VMID, signal.SIGTERM, lambda pid: True) == signals.GONE
-
-
-@pytest.mark.scenario("O12")
-def test_one_that_moved_out_of_the_container_is_left_alone() -> None:
-    worker = put(SESSION)
-    before = seen(worker)
-    try:
-        Path(f"{ROOT}/cgroup.procs").write_text(str(worker.pid))
-        how = signals.send(MACHINE, before, VMID, signal.SIGKILL, lambda pid: True)
-        assert "now belongs to host" in how
-        assert worker.poll() is None
-    finally:
-        worker.kill()
-
-
-@pytest.mark.scenario("K9")
-def test_the_containers_init_is_never_signalled_even_as_a_holder() -> None:
-    init = put(INIT)
-    try:
-        first = seen(init, ns_pid=1)
-        how = signals.send(MACHINE, first, VMID, signal.SIGKILL, lambda pid: True)
-        assert "init" in how
-        assert init.poll() is None
-    finally:
-        init.kill()
-
-
-def test_a_frozen_container_is_noticed_and_an_absent_one_too() -> None:
-    assert not cgroups.frozen(MACHINE, VMID)
-    assert not cgroups.there(MACHINE, VMID)
-    shell = put(SESSION)
-    try:
-        assert cgroups.there(MACHINE, VMID)
-    finally:
-        shell.kill()
+def shown(folder: Path, pids: list[int]) -> str:
+    """A /proc with these processes alone, in the unit of CT 200."""
+    for pid in pids:
+        there = folder / "proc" / str(pid)
+        there.mkdir(parents=True)
+        for name in ("stat", "status"):
+            (there / name).symlink_to(f"/proc/{pid}/{name}")
+        (there / "cgroup").write_text(f"0::{UNIT}\n")
+        assert process.parse_stat((there / "stat").read_text()).start_ticks
+    return str(folder / "proc")

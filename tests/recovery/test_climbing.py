@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from stoker.health import plans
 from stoker.health.done import Done, Task
@@ -25,6 +26,11 @@ def _told(record_property: Callable[[str, object], None]) -> Iterator[None]:
     playing.told.append(record_property)
     yield
     playing.told.clear()
+
+
+def played(scenario: str, *values: str) -> ParameterSet:
+    """Parameters that play a scenario of their own."""
+    return pytest.param(*values, marks=pytest.mark.scenario(scenario))
 
 
 @pytest.mark.scenario("L1")
@@ -133,9 +139,12 @@ def test_an_allowed_reset_brings_it_back() -> None:
 
 @pytest.mark.parametrize(
     "says",
-    ["GPU 0000:01:00.0: In use by another client", "Resetting GPU 0000:01:00.0 is not supported."],
+    [
+        played("L9", "GPU 0000:01:00.0: In use by another client"),
+        played("L10", "Resetting GPU 0000:01:00.0 is not supported."),
+    ],
 )
-@pytest.mark.scenario("L9", "L10", "L36")
+@pytest.mark.scenario("L36")
 def test_a_refused_reset_is_not_repeated_and_told(says: str) -> None:
     node = Node([], failed(), residue_until="never", reset_says=says, others=())
     end = climb(node, **OPEN)
@@ -165,6 +174,7 @@ def test_a_reset_that_hangs_is_left_alone_and_nothing_else_enters_the_driver() -
     assert not any("modprobe" in act for act in after)
 
 
+@pytest.mark.scenario("L11")
 def test_a_driver_that_hangs_from_the_start_is_never_called() -> None:
     hung = Smi("hung", None, "no answer in 20 s", 20)
     node = Node([orphan()], failed(), smi=hung)
@@ -245,8 +255,18 @@ REFUSED: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.scenario("L19", "L20", "L22", "L29")
+PLAYED = {
+    "HA": "L19",
+    "backup": "L20",
+    "mismatch": "L29",
+    "not loaded": "L30",
+    "no such unit": "L22",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [played(PLAYED[name], name) if name in PLAYED else name for name in REFUSED]
+)
 def test_nothing_at_all_is_done_where_it_cannot_help(name: str) -> None:
     given, code = REFUSED[name]
     node = Node([orphan()], **{"unit": failed(), **given})
@@ -269,6 +289,7 @@ def test_when_the_container_lets_nobody_in_its_own_unit_is_left_alone() -> None:
     assert (end.code, end.decision.rung, node.log) == (11, "S", [])
 
 
+@pytest.mark.scenario("L23")
 def test_with_a_word_the_cgroup_goes_even_if_nobody_is_let_in() -> None:
     node = Node([worker(ignores_term=True)], failed(), attach_fails=True)
     climb(node, stop_running=True)
@@ -276,8 +297,9 @@ def test_with_a_word_the_cgroup_goes_even_if_nobody_is_let_in() -> None:
     assert node.processes == []
 
 
-@pytest.mark.parametrize("action, rung", [("Reboot", "X2"), ("Sparkle", "R4")])
-@pytest.mark.scenario("L26", "L28")
+@pytest.mark.parametrize(
+    "action, rung", [played("L26", "Reboot", "X2"), played("L28", "Sparkle", "R4")]
+)
 def test_what_the_driver_asks_for_is_heard(action: str, rung: str) -> None:
     node = Node([orphan()], failed(), residue_until="never", gpu={"recovery_action": action})
     end = climb(node, reset=True)

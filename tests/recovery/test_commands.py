@@ -1,102 +1,55 @@
-"""Programs with a deadline: those that read are ended at it, those that change are left alone."""
+"""Programs with a deadline: what only reads is ended then, what changes something never."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from stoker.health.acts import Run
-from stoker.recovery import abandoned, commands
-from stoker.recovery.acting import Acting
-from stoker.recovery.journal import Journal
-from stoker.recovery.machine import Machine
-from stoker.recovery.record import Record
+from stoker.recovery import commands
+from stoker.recovery.commands import ticks_of
 
 
-@pytest.fixture
-def acting(tmp_path: Path) -> Acting:
-    machine = Machine(run=str(tmp_path), cgroup=str(tmp_path))
-    return Acting(machine, 200, Record(machine, 200), Journal(None))
-
-
-def test_what_a_program_says_comes_back() -> None:
-    ran = commands.read(("sh", "-c", "cat; echo no >&2; exit 3"), 5, "yes\n")
-    assert (ran.code, ran.out, ran.err) == (3, "yes\n", "no\n")
-    assert ran.failure == "sh -c cat; echo no >&2; exit 3: exit 3, no"
-
-
-def test_there_may_be_no_such_program() -> None:
-    ran = commands.read(("no-such-program",), 5)
-    assert ran.code == 127
-    assert "No such file" in ran.failure
-
-
-def test_a_reader_is_ended_at_its_deadline_with_all_it_started() -> None:
-    began = time.monotonic()
-    ran = commands.read(("sh", "-c", "sleep 60 & sleep 61"), 0.05)
+def test_what_only_reads_is_ended_with_everything_it_started() -> None:
+    ran = commands.read(["sh", "-c", "sleep 60 & echo $!; wait"], 0.2)
     assert ran.code is None
-    assert time.monotonic() - began < 2
+    assert "no end after" in ran.failure
     end = time.monotonic() + 2
-    while alive(ran.pid) and time.monotonic() < end:
+    while ticks_of(int(ran.out)) and time.monotonic() < end:
         time.sleep(0.01)
-    assert not alive(ran.pid)
-
-
-def alive(group: int) -> bool:
-    """Whether a process of that group lives; one that only waits to be reaped does not."""
-    told = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True)
-    rows = [line.split() for line in told.stdout.splitlines()]
-    return any(int(pgid) == group and not state.startswith("Z") for pgid, state in rows)
+    assert not alive(int(ran.out))
 
 
 @pytest.mark.scenario("L18")
-def test_a_command_that_changes_something_is_left_behind_and_named(acting: Acting) -> None:
-    act = Run((sys.executable, "-c", "import time; time.sleep(60)"), 0.1, abandoned=True)
-    failure = acting.carry_out((act,), "R4")
-    assert failure == ""
-    (left,) = abandoned.alive(acting.machine)
+def test_what_changes_something_is_left_alone_after_its_time() -> None:
+    told: list[tuple[int, int]] = []
+    began = time.monotonic()
+    ran = commands.change(["sleep", "60"], 0.1, lambda pid, ticks: told.append((pid, ticks)))
     try:
-        assert left["words"] == list(act.words)
-        assert abandoned.of_driver(acting.machine) == []
+        assert time.monotonic() - began < 2
+        assert ran.code is None
+        assert told == [(ran.pid, ran.start_ticks)]
+        assert alive(ran.pid)
+        assert f"process {ran.pid}" in ran.failure
     finally:
-        os.kill(left["pid"], signal.SIGKILL)
-        os.waitpid(left["pid"], 0)
-    assert abandoned.alive(acting.machine) == []
+        os.kill(ran.pid, signal.SIGKILL)
+        os.waitpid(ran.pid, 0)
 
 
-@pytest.mark.scenario("L11")
-def test_nothing_enters_the_driver_while_a_command_of_ours_hangs_in_it(
-    acting: Acting, tmp_path: Path
-) -> None:
-    hangs = Run(("sleep", "60"), 0.1, driver=True)
-    acting.carry_out((hangs,), "R5")
-    (left,) = abandoned.of_driver(acting.machine)
-    mark = tmp_path / "mark"
+def test_a_program_that_is_not_there_is_told_as_one() -> None:
+    ran = commands.read(["/no/such/program"], 1)
+    assert (ran.code, ran.failure) == (
+        127,
+        "/no/such/program: exit 127, /no/such/program: No such file or directory",
+    )
+
+
+def alive(pid: int) -> bool:
+    """Whether it is there and no zombie."""
     try:
-        next_one = Run(("touch", str(mark)), 5, driver=True, must=True)
-        assert "hangs in the driver" in acting.carry_out((next_one,), "R6")
-        assert not mark.exists()
-    finally:
-        os.kill(left["pid"], signal.SIGKILL)
-        os.waitpid(left["pid"], 0)
-
-
-def test_a_command_may_be_repeated_until_it_works(acting: Acting, tmp_path: Path) -> None:
-    script = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) -ge 3"
-    act = Run(("sh", "-c", script), 5, repeated=True, must=True)
-    assert acting.carry_out((act,), "Z") == ""
-    assert len((tmp_path / "tries").read_text().splitlines()) == 3
-
-
-def test_a_rung_ends_where_a_command_had_to_succeed(acting: Acting, tmp_path: Path) -> None:
-    acts = (Run(("false",), 5, must=True), Run(("touch", str(tmp_path / "mark")), 5))
-    assert acting.carry_out(acts, "R5") == "false: exit 1"
-    assert not (tmp_path / "mark").exists()
-    assert acting.carry_out((Run(("false",), 5), acts[1]), "R1") == ""
-    assert (tmp_path / "mark").exists()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -218,8 +218,13 @@ class TestNvidiaSmi:
         monkeypatch.setenv("PATH", "/nowhere")
         assert look(node).driver.smi.state == "missing"
 
-    def test_it_is_written_down_while_it_runs(self, tmp_path: Path, node: Machine) -> None:
-        trees.smi(tmp_path / "bin", f"cp {node.run}/smi.json {tmp_path}/told; sleep 0.01")
+    def test_it_is_written_down_while_it_runs(
+        self, tmp_path: Path, node: Machine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(nvidia_smi, "LIMIT_S", 20)
+        record = f"{node.run}/smi.json"
+        wait = f"while [ ! -e {record} ]; do sleep 0.01; done"
+        trees.smi(tmp_path / "bin", f"{wait}; cp {record} {tmp_path}/told")
         look(node)
         told = json.loads((tmp_path / "told").read_text() or "{}")
         assert set(told) == {"pid", "start_ticks", "since"}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stoker.health.seen import Holder
+from stoker.recovery import processes
 from stoker.recovery.machine import Machine
 from stoker.recovery.scanning import scan
 
@@ -15,16 +16,22 @@ from .holding import FULL, GPU, TARGETS, TUN, ZERO, Holders, machine_of, needs_r
 pytestmark = needs_root
 
 
-def found(*pids: int) -> dict[int, Holder]:
-    """Holders among these processes, on the whole machine."""
-    holders, _ = scan(Machine(), TARGETS)
-    return {holder.pid: holder for holder in holders if holder.pid in pids}
+def found(holders: Holders, *pids: int) -> dict[int, Holder]:
+    """Holders among these processes."""
+    machine = machine_of(holders.folder, {pid for pid in pids if alive(pid)})
+    seen, completeness = scan(machine, TARGETS)
+    assert completeness.complete
+    return {holder.pid: holder for holder in seen}
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def only(holders: Holders, *words: object, lines: int = 1) -> Holder:
     """The one holder of a start."""
     held = holders.start(*words, lines=lines)
-    seen = found(held.starter, *held.holding)
+    seen = found(holders, held.starter, *held.holding)
     assert list(seen) == list(held.holding)
     return seen[held.holding[0]]
 
@@ -70,24 +77,35 @@ def test_a_thread_whose_main_thread_has_ended_still_holds(holders: Holders) -> N
 
 
 def test_a_mapping_of_a_process_without_its_main_thread_is_seen(holders: Holders) -> None:
-    holder = only(holders, holders.node(ZERO), "--map", "--zombie-leader")
-    assert holder.evidence == ("map",)
+    held = holders.start(holders.node(ZERO), "--map", "--zombie-leader")
+    seen, _ = scan(Machine(), TARGETS)  # only the real /proc shows a thread by its number
+    assert [one.evidence for one in seen if one.pid == held.starter] == [("map",)]
 
 
 def test_a_thread_with_a_file_table_of_its_own_holds(holders: Holders) -> None:
     assert only(holders, holders.node(FULL), "--own-table", "--threads", 3).evidence == ("fd",)
 
 
+def test_threads_that_share_their_table_are_looked_at_once(holders: Holders) -> None:
+    """Among all processes of this machine: elsewhere the kernel is not asked who shares what."""
+    shared = holders.start(holders.node(FULL), "--fds", 200, "--threads", 100).starter
+    alone = holders.start(holders.node(FULL), "--own-table", "--threads", 3).starter
+    found_ones, _ = processes.found(Machine(), TARGETS.wanted)
+    mine = {one.pid: one for one in found_ones if one.pid in (shared, alone)}
+    assert [one.tables.found for one in mine.values()] == [{FULL}, {FULL}]
+    assert mine[shared].tables.files < 300
+
+
 @pytest.mark.scenario("S5")
 def test_a_process_that_has_ended_is_no_holder(holders: Holders) -> None:
     held = holders.start(holders.node(FULL), "--zombie-child", lines=2)
-    assert list(found(*held.holding, *held.zombies)) == list(held.holding)
+    assert list(found(holders, *held.holding, *held.zombies)) == list(held.holding)
 
 
 @pytest.mark.scenario("S6")
 def test_a_parent_that_waits_for_vfork_is_a_holder_that_waits(holders: Holders) -> None:
     held = holders.start(holders.node(FULL), "--vfork", lines=2)
-    seen = found(*held.holding)
+    seen = found(holders, *held.holding)
     parent, child = held.holding
     assert (seen[parent].state, seen[parent].stuck.kind) == ("D", "waiting")
     assert seen[child].stuck.kind == ""
@@ -97,13 +115,13 @@ def test_a_parent_that_waits_for_vfork_is_a_holder_that_waits(holders: Holders) 
 def test_a_child_that_outlives_its_parent_holds(holders: Holders) -> None:
     held = holders.start(holders.node(FULL), "--orphan")
     assert held.holding != (held.starter,)
-    assert list(found(*held.holding)) == list(held.holding)
+    assert list(found(holders, *held.holding)) == list(held.holding)
 
 
 @pytest.mark.scenario("S9")
 def test_a_file_in_flight_is_not_seen(holders: Holders) -> None:
     held = holders.start(holders.node(FULL), "--in-flight")
-    assert found(*held.holding) == {}
+    assert found(holders, *held.holding) == {}
 
 
 @pytest.mark.scenario("S14")
@@ -126,7 +144,7 @@ def test_a_regular_file_called_as_the_node_makes_no_holder(
     dev.mkdir()
     (dev / "nvidia0").write_text("")
     held = holders.start(dev / "nvidia0")
-    assert found(*held.holding) == {}
+    assert found(holders, *held.holding) == {}
 
 
 @pytest.mark.scenario("S18")
@@ -134,7 +152,7 @@ def test_a_node_deleted_meanwhile_still_counts(holders: Holders) -> None:
     node = holders.node(FULL)
     held = holders.start(node)
     node.unlink()
-    assert list(found(*held.holding)) == list(held.holding)
+    assert list(found(holders, *held.holding)) == list(held.holding)
 
 
 @pytest.mark.scenario("S19")

@@ -36,7 +36,7 @@ _TREES = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(tree=_TREES)
 def test_no_tree_confuses_it(tree: dict[str, dict[str, bytes]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

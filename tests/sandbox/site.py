@@ -59,9 +59,17 @@ class Site:
         }
 
     def deploy(self, *data: str) -> Run:
+        return self._run(self.words(*data))
+
+    def pyinfra(self, *words: str) -> Run:
+        """pyinfra on the inventory: options, then a deploy file."""
+        *options, file = words
+        return self._run([str(BIN / "pyinfra"), "-y", *options, INVENTORY, file])
+
+    def _run(self, words: list[str]) -> Run:
         start = time.monotonic()
         done = subprocess.run(
-            self.words(*data), cwd=self.path, env=self.environment, text=True,
+            words, cwd=self.path, env=self.environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
         return Run(done.returncode, done.stdout, time.monotonic() - start)
@@ -121,13 +129,18 @@ class Site:
 
 @contextmanager
 def standing(instance: str, path: Path, *options: str) -> Iterator[Site]:
-    """A site at `path` and its sandbox, which is up meanwhile and gone afterwards."""
+    """A site at `path` and its sandbox, which is up meanwhile and gone afterwards.
+
+    With STOKER_TEST_KEEP in the environment it stays, for a look at what went wrong.
+    """
     sandbox = [sys.executable, "-m", "stoker.sandbox"]
     subprocess.run([*sandbox, "up", "--name", instance, *options], check=True)
     try:
         for name in ("inventory", "roles", "templates", "group_data", "locks"):
             shutil.copytree(ROOT / name, path / name)
-        shutil.copy(ROOT / "deploy.py", path)
+        for name in ("deploy.py", "recover.py"):
+            shutil.copy(ROOT / name, path)
         yield Site(path, instance)
     finally:
-        subprocess.run([*sandbox, "down", "--name", instance], check=True)
+        if "STOKER_TEST_KEEP" not in os.environ:
+            subprocess.run([*sandbox, "down", "--name", instance], check=True)

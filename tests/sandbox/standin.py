@@ -83,8 +83,11 @@ class Room:
         return Recovery(done.returncode, changed, rungs, text, time.monotonic() - began)
 
     def stuck(self, scenario: str) -> None:
-        """Bring it into that state."""
+        """Bring it into that state: the server on GPU 0 failed, the one on GPU 3 serving."""
         sandbox(self.site.instance, "break", scenario)
+        if not self.pid(3).strip("0"):
+            self.inside("systemctl reset-failed sglang@3; systemctl start sglang@3")
+            self.until_answers(3)
 
     def pid(self, gpu: int) -> str:
         """Main process of the stand-in server on that GPU; 0: none."""
@@ -108,10 +111,14 @@ class Room:
             self.site.node("pct start 200")
         for gpu in (0, 3):
             unit = f"sglang@{gpu}.service"
-            self.inside(f"systemctl unmask --runtime {unit}; systemctl reset-failed {unit}; "
-                        f"systemctl start {unit}", check=False)  # fmt: skip
-        until = time.monotonic() + 30
-        while not (self.answers(0) and self.answers(3)):
+            words = (f"{verb} {unit}" for verb in ("unmask --runtime", "reset-failed", "start"))
+            self.inside("; ".join(f"systemctl {word}" for word in words), check=False)
+            self.until_answers(gpu)
+
+    def until_answers(self, gpu: int) -> None:
+        """Wait for that server, which takes about two seconds."""
+        until = time.monotonic() + 60
+        while not self.answers(gpu):
             assert time.monotonic() < until, self.inside("systemctl status 'sglang@*'", check=False)
             time.sleep(0.3)
 

@@ -3,24 +3,27 @@
 The tests of this file are one story and run in the order they stand in.
 """
 
+import json
 import os
 import random
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.sandbox.site import BIN, INVENTORY, ROOT, Site, standing
+from tests.sandbox.standin import Neighbour, sandbox
 
 pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with standing("test-main", tmp_path_factory.mktemp("site")) as found:
+    with standing("test-main", tmp_path_factory.mktemp("site"), "--neighbours", "1") as found:
         yield found
 
 
@@ -130,4 +133,54 @@ def test_a_flag_the_server_dies_of_ends_in_its_last_lines(site: Site) -> None:
     assert run.rc == 1
     assert "unrecognized arguments: --num-speculative-tokens 16" in run.text
     site.flag_set("sandbox-tiny", flags=tiny["flags"])
+    assert site.deploy().rc == 0
+
+
+def holders(site: Site) -> list[dict[str, Any]]:
+    """Who of CT 200 holds a GPU, as the node sees it."""
+    seen = json.loads(site.node("python3 /var/lib/stoker/stoker.pyz look --json").stdout)
+    return [holder for holder in seen["holders"] if holder["owner"]["vmid"] == 200]
+
+
+def test_a_unit_that_is_killed_leaves_no_holder(site: Site) -> None:
+    assert holders(site)
+    site.node("pct exec 200 -- systemctl mask --runtime sglang@0.service")
+    site.node("pct exec 200 -- systemctl kill --kill-whom=main --signal=KILL sglang@0.service")
+    until = time.monotonic() + 30
+    while holders(site) and time.monotonic() < until:
+        time.sleep(0.5)
+    assert holders(site) == []
+    site.node("pct exec 200 -- systemctl unmask --runtime sglang@0.service")
+    assert site.deploy().rc == 0
+
+
+@pytest.mark.scenario("L4", "K8")
+def test_orphans_of_a_server_started_by_hand_are_cleared_and_the_model_answers(
+    site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    with Neighbour(site.instance) as neighbour:
+        sandbox(site.instance, "break", "orphans")
+        assert {str(holder["owner"]["unit"]) for holder in holders(site)} == {""}
+        dry = site.pyinfra("--dry", "recover.py")
+        assert dry.rc == 0, dry.text
+        assert "SIGTERM" in dry.text
+        assert holders(site)
+        run = site.pyinfra("recover.py")
+        assert run.rc == 0, run.text
+        record_property("rung", ",".join(re.findall(r"recovered by ([R\d, Z]+)", run.text)))
+        assert [row["state"] for row in site.status().values()] == ["serving"]
+        again = site.pyinfra("recover.py")
+        assert (again.rc, again.changed) == (0, 0), again.text
+    assert neighbour.asked > 0
+    assert neighbour.missed == []
+    sandbox(site.instance, "break", "--heal")
+
+
+def test_a_unit_does_not_start_onto_memory_that_is_still_held(site: Site) -> None:
+    """The second crash of INC2: the guard waits, says so, and the deploy names the holder."""
+    sandbox(site.instance, "break", "host-holds")
+    run = site.deploy()
+    assert run.rc == 1
+    assert "gpu-exporter.service" in run.text
+    sandbox(site.instance, "break", "--heal")
     assert site.deploy().rc == 0

@@ -32,7 +32,7 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def unit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _unit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
     monkeypatch.setattr(await_gpus, "LEARNED", tmp_path / "gpu-baseline.json")
 

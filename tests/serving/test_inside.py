@@ -94,6 +94,7 @@ def test_without_keys_the_server_starts_as_by_hand(tmp_path: Path) -> None:
         assert "serves m, not other" in str(ask(port, process.pid, model="other")["error"])
 
 
+@pytest.mark.scenario("L38")
 def test_an_answer_without_a_token_is_no_token(tmp_path: Path) -> None:
     with served(tmp_path / "log", STANDIN_MODE="mute") as (port, process):
         assert ask(port, process.pid)["error"] == "answered without a token"

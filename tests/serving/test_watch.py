@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from stoker.recovery import watch_config
 from stoker.serving import hostdata
 from stoker.serving.watch import CONFIG, Watch, config_text, files_of
 
@@ -81,3 +82,13 @@ def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path) -> None:
         env={**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
     )
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("said", [{}, FULL])
+def test_the_node_can_follow_what_it_is_told(said: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "watch.json"
+    path.write_text(config_text(Watch.model_validate(said)))
+    config = watch_config.read(str(path))
+    assert (config.ladder is None) == (not said)
+    if config.ladder:
+        assert config.ladder.vmids[200].up_to == "R3"
