@@ -128,7 +128,7 @@ def to_be_started(s: Situation) -> bool:
 
 def unanswering(s: Situation) -> bool:
     """a unit is active, was asked, and does not answer"""
-    return any(u.target and u.standing in ("silent", "unknown") for u in s.left_alone)
+    return any(u in s.targets and u.standing in ("silent", "unknown") for u in s.left_alone)
 
 
 def anything_else(s: Situation) -> bool:

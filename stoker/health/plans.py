@@ -41,7 +41,7 @@ def stop(s: Situation) -> list[Act]:
     for unit in stoppable(s):
         acts.append(Run(inside(s.vmid, "systemctl", "stop", unit.name), STOP_S))
         change = Change("mask", unit.name)
-        if unit.maskable and change not in s.done.changes:
+        if unit.maskable and unit.load != "masked" and change not in s.done.changes:
             words = inside(s.vmid, "systemctl", "mask", "--runtime", unit.name)
             acts += [Remember(change), Run(words, 20)]
     return acts

@@ -165,7 +165,7 @@ def served_once(s: Situation) -> Refusal | None:
 
 def still_running(s: Situation) -> Refusal | None:
     """a unit that runs is only stopped with --stop-running"""
-    units = [u for u in s.left_alone if u.target and u.standing in ("silent", "unknown")]
+    units = [u for u in s.left_alone if u in s.targets and u.standing in ("silent", "unknown")]
     if not units:
         return None
     told = ", ".join(

@@ -63,8 +63,14 @@ class Situation:
 
     @cached_property
     def targets(self) -> tuple[UnitState, ...]:
-        """The units that this run is about."""
-        return tuple(unit for unit in self.units if unit.target)
+        """The units that this run is about; with `chosen`, those that use one of these GPUs."""
+        chosen = frozenset(self.chosen or ())
+        return tuple(
+            unit
+            for unit in self.units
+            if unit.target
+            and (self.chosen is None or unit.gpus is None or chosen & frozenset(unit.gpus))
+        )
 
     @cached_property
     def left_alone(self) -> tuple[UnitState, ...]:
@@ -73,7 +79,9 @@ class Situation:
             unit
             for unit in self.units
             if unit.standing in RUNS
-            and not (unit.target and self.permitted.stop_running and unit.standing != "healthy")
+            and not (
+                unit in self.targets and self.permitted.stop_running and unit.standing != "healthy"
+            )
         )
 
     @cached_property
@@ -122,14 +130,14 @@ class Situation:
     def stuck(self) -> tuple[Holder, ...]:
         """Our holders that no running unit accounts for.
 
-        One with only a control node open counts where memory is unaccounted for: a monitor in the
-        container is no reason to end it.
+        A monitor in the container, which has no memory of its own, counts only where memory is
+        unaccounted for.
         """
         doubtful = frozenset(gpu.uuid for gpu in (*self.dirty, *self.unknown))
         return tuple(
             holder
             for holder in self.ours
-            if not self.is_left_alone(holder) and (holder.gpus or self.on(holder) & doubtful)
+            if not self.is_left_alone(holder) and (computes(holder) or self.on(holder) & doubtful)
         )
 
     @cached_property
@@ -148,9 +156,16 @@ class Situation:
 
     @cached_property
     def occupiers(self) -> tuple[Holder, ...]:
-        """Strangers that may have a dirty GPU's memory: they have its node open and compute."""
+        """Strangers that may have a dirty GPU's memory: they have its node open and compute.
+
+        Services that we may stop are left out.
+        """
         dirty = frozenset(gpu.uuid for gpu in self.dirty)
-        return tuple(h for h in self.strangers if dirty & frozenset(h.gpus) and not watches_only(h))
+        return tuple(
+            h
+            for h in self.strangers
+            if dirty & frozenset(h.gpus) and not watches_only(h) and not self.may_stop(h)
+        )
 
     def may_stop(self, holder: Holder) -> bool:
         """Whether it is a service of the node that the human lets us stop."""
@@ -237,6 +252,13 @@ class Situation:
     def gpus_of(self, unit: UnitState) -> frozenset[str]:
         """UUIDs that a unit uses."""
         return self.uuids if unit.gpus is None else self.uuids & frozenset(unit.gpus)
+
+
+def computes(holder: Holder) -> bool:
+    """Whether it may have memory on a GPU: CUDA does not start without nvidia-uvm, and who only
+    watches maps nothing. What is on its way out tells no more of its files."""
+    uvm = any(device.startswith("nvidia-uvm") for device in holder.devices)
+    return uvm or holder.evidence != ("fd",) or bool(holder.stuck.kind)
 
 
 def tolerated(holder: Holder) -> bool:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from stoker.health.acts import Act, Change
 from stoker.health.done import Done, Key, Permitted, Task
+from stoker.health.evidence import stoppable
 from stoker.health.ladder import Decision, decide
 from stoker.health.plans import plan
 from stoker.health.refusal import CLEAN, REBOOT
@@ -112,18 +113,22 @@ class Climb:
         changes = self.world.changes()
         stopped_by_us = Change("container", str(vmid)) in changes
         ran = (container is not None and container.state != "stopped") or stopped_by_us
+        begun = Situation(seen, vmid, units, chosen, self.world.undying(), done, permitted)
         done = replace(
             done,
-            wanted=done.wanted | wanted(units, permitted.serve),
+            wanted=done.wanted | wanted(begun.targets, permitted.serve),
             changes=changes,
+            gpus=tuple((gpu.uuid, gpu.minor) for gpu in begun.gpus),
             ran=ran,
         )
-        begun = Situation(seen, vmid, units, chosen, self.world.undying(), done, permitted)
-        gpus = tuple((gpu.uuid, gpu.minor) for gpu in begun.gpus)
-        return replace(begun, done=replace(done, gpus=gpus))
+        return replace(begun, done=done)
 
     def _climb(self, row: Row, before: Situation) -> Situation:
         began = self.world.now()
+        for unit in stoppable(before) if row.step == "stop" else ():
+            if not unit.maskable:
+                text = f"{unit.name} lies in /etc/systemd/system, where no runtime mask holds it"
+                self.journal.tell("unmasked", f"{text}: it is stopped alone", row.name)
         failure = self.world.carry_out(plan(row.step, before), row.name)
         if row.step == "serve" and not failure:
             failure = self.world.follow(tuple(u.name for u in before.to_start), row.bound_s)

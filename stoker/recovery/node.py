@@ -95,6 +95,8 @@ class Node:
 
     def _down(self) -> tuple[UnitState, ...]:
         """Of a container that is stopped, those that we know from before."""
+        for name in self.acting.record.wanted:
+            self._known.setdefault(name, UnitState(name, enabled=True))
         return tuple(
             replace(unit, active="inactive", sub="dead", main_pid=None, answers=None, said="")
             for unit in self._known.values()

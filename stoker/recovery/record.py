@@ -1,4 +1,8 @@
-"""What a run has taken and has to give back. It lies in /run: it outlives the run, not a boot."""
+"""What a run has taken and has to give back, and which units have to serve in the end.
+
+It lies in /run: it outlives the run, not a boot. A run that ends before they serve leaves it, so
+that the next one still knows that a unit that is down now was not down before.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,10 @@ class Record:
         return str(self._told.get("since", ""))
 
     def wants(self, names: frozenset[str]) -> None:
-        """Remember the units; written with the first change."""
+        """Remember the units, until `close`; written with the first change."""
         self._told["wanted"] = sorted(self.wanted | names)
+        if self.since:
+            stored.save(self.path, self._told)
 
     def remember(self, change: Change) -> None:
         """Write the change down; it is made afterwards."""
@@ -54,15 +60,12 @@ class Record:
         stored.save(self.path, self._told)
 
     def forget(self, change: Change) -> None:
-        """Strike it out: it has been given back. The last one takes the file along."""
+        """Strike it out: it has been given back."""
         told = [one for one in self._told.get("changes", []) if Change(**one) != change]
         self._told["changes"] = told
-        if told:
-            stored.save(self.path, self._told)
-        else:
-            self.close()
+        stored.save(self.path, self._told)
 
     def close(self) -> None:
-        """Nothing is left to give back."""
+        """Nothing is left to give back, and what was wanted serves."""
         stored.remove(self.path)
-        self._told.pop("since", None)
+        self._told = {}

@@ -74,7 +74,7 @@ def _climbed(machine: Machine, order: Order, acting: Acting, journal: Journal) -
     node = Node(machine, order.vmid, order.units, acting, journal)
     attempts = Attempts(machine)
     done = Done(
-        wanted=acting.record.wanted if acting.record.changes else frozenset(),
+        wanted=acting.record.wanted,
         reset_this_boot=attempts.reset,
         reloaded_this_boot=attempts.reloaded,
     )
@@ -89,6 +89,8 @@ def _climbed(machine: Machine, order: Order, acting: Acting, journal: Journal) -
     end = climb.run(begun)
     _on_signals(ignore=True)
     kept = restoring.give_back(acting, end.situation)
+    if not kept and not end.situation.to_start:
+        acting.record.close()
     return Outcome(end.code, "; ".join([sentence(end), *kept]), end.changed)
 
 
@@ -98,7 +100,7 @@ def rehearse(machine: Machine, order: Order, journal: Journal) -> Outcome:
     acting = Acting(machine, order.vmid, record, journal)
     attempts = Attempts(machine)
     done = Done(
-        wanted=record.wanted if record.changes else frozenset(),
+        wanted=record.wanted,
         reset_this_boot=attempts.reset,
         reloaded_this_boot=attempts.reloaded,
     )

@@ -60,6 +60,7 @@ def _container(machine: Machine, vmid: int) -> dict[str, Any]:
         "running": scope.running(machine, vmid),
         "last": json.loads(lines[-1]) if lines else None,
         "owes": [{"kind": one.kind, "name": one.name} for one in record.changes],
+        "wanted": sorted(record.wanted),
         "since": record.since,
         "locked_by": locking.holder(f"{machine.locks}/{vmid}.lock"),
     }
@@ -76,6 +77,9 @@ def sentences(told: dict[str, Any]) -> list[str]:
         owed = ", ".join(f"{change['kind']} {change['name']}" for change in one["owes"])
         if owed and not one["running"]:
             lines.append(f"  left by a run of {one['since']}: {owed}; run recover {one['vmid']}")
+        elif one["wanted"] and not one["running"]:
+            units = ", ".join(one["wanted"])
+            lines.append(f"  since {one['since']} still to be brought up: {units}")
     if told["tried_this_boot"]:
         lines.append(f"tried in this boot: {', '.join(told['tried_this_boot'])}")
     lines += [f"hangs: {' '.join(one['words'])} (process {one['pid']})" for one in told["hanging"]]

@@ -63,7 +63,7 @@ def owner(cgroup: str) -> Owner:
 
 
 def holder(pid: int, cgroup: str = ATTACHED, *gpus: int, **more: Any) -> Holder:
-    """A process that holds these GPUs; without any it has only nvidiactl open."""
+    """A process that computes on these GPUs; without any it has only nvidiactl open."""
     given: dict[str, Any] = {
         "pid": pid,
         "start_ticks": pid * 10,
@@ -75,7 +75,7 @@ def holder(pid: int, cgroup: str = ATTACHED, *gpus: int, **more: Any) -> Holder:
         "threads": 1,
         "since": 1.0e9,
         "evidence": ("fd",),
-        "devices": tuple(f"nvidia{n}" for n in gpus) or ("nvidiactl",),
+        "devices": (*(f"nvidia{n}" for n in gpus), "nvidiactl", *(["nvidia-uvm"] if gpus else [])),
         "gpus": tuple(f"GPU-{n}" for n in gpus),
         "stuck": CALM,
     }

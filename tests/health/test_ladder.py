@@ -9,6 +9,7 @@ import pytest
 from stoker.health import refusal
 from stoker.health.done import Done, Task
 from stoker.health.ladder import Decision, decide
+from stoker.health.plans import plan
 from stoker.health.seen import Completeness, Smi, Xid
 from stoker.health.table import TABLE
 from tests.health.nodes import (
@@ -61,6 +62,13 @@ def test_a_server_that_is_still_loading_is_left_alone() -> None:
 def test_a_monitor_beside_a_healthy_server_is_no_orphan() -> None:
     look = seen(USED, (holder(5000, SERVICE, 0), holder(5001, "/lxc/200/ns/.lxc")))
     assert decide(situation(look, HEALTHY)).rung == "R0"
+
+
+def test_a_monitor_that_looks_at_the_gpu_itself_is_no_orphan_either() -> None:
+    nvtop = holder(5001, "/lxc/200/ns/.lxc", 0, devices=("nvidia0", "nvidiactl"))
+    look = seen(USED, (holder(5000, SERVICE, 0), nvtop))
+    assert decide(situation(look, HEALTHY)).rung == "R0"
+    assert situation(seen(USED, (nvtop,))).stuck == (nvtop,)
 
 
 def test_an_orphan_beside_a_healthy_server_is_ended_alone() -> None:
@@ -149,8 +157,7 @@ def test_a_gpu_held_by_somebody_else_is_not_ours_to_free() -> None:
 
 
 def test_our_own_orphans_go_first_and_the_stranger_is_named_then() -> None:
-    devices = ("nvidia0", "nvidiactl", "nvidia-uvm")
-    stranger = holder(900, "/system.slice/blender.service", 0, devices=devices)
+    stranger = holder(900, "/system.slice/blender.service", 0)
     now = situation(seen(USED, (ORPHAN, stranger)))
     assert decide(now).rung == "R2"
     left = replace(now, seen=seen(USED, (stranger,)))
@@ -179,6 +186,22 @@ def test_with_a_healthy_sister_only_the_failed_unit_is_stopped() -> None:
     now = situation(STUCK, unit("sglang@0.service"), sister)
     assert decide(now).rung == "R1"
     assert sister in now.left_alone
+
+
+def test_a_unit_of_other_gpus_is_no_target() -> None:
+    mine, other = unit(gpus=("GPU-0",)), unit("sglang@1.service", gpus=("GPU-1",))
+    now = situation(STUCK, mine, other, chosen=("GPU-0",))
+    assert now.targets == (mine,)
+
+
+def test_a_mask_of_somebody_else_is_not_ours_to_set_or_to_give_back() -> None:
+    acts = plan("stop", situation(STUCK, unit(load="masked", active="inactive")))
+    assert not any("mask" in str(act) for act in acts)
+
+
+def test_a_unit_that_no_mask_holds_is_stopped_alone() -> None:
+    acts = plan("stop", situation(STUCK, unit(file="/etc/systemd/system/sglang.service")))
+    assert [str(act).split()[-2:] for act in acts] == [["stop", "sglang.service"]]
 
 
 def test_without_a_unit_the_holders_are_asked_at_once() -> None:
@@ -450,7 +473,7 @@ def test_a_second_reset_in_one_boot_is_refused() -> None:
 
 
 def test_a_monitor_of_the_node_has_no_memory_but_keeps_the_driver_as_it_is() -> None:
-    exporter = holder(900, "/system.slice/dcgm-exporter.service", 0)
+    exporter = holder(900, "/system.slice/dcgm-exporter.service", 0, devices=("nvidia0",))
     decision = decide(situation(replace(STOPPED, holders=(exporter,)), done=RESTARTED))
     assert "dcgm-exporter.service" in refused(decision, "R4b")
     assert (decision.rung, decision.code) == ("R4b", 10)

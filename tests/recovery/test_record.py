@@ -35,7 +35,7 @@ def machine(tmp_path: Path) -> Machine:
     )
 
 
-def test_a_record_outlives_its_run_and_ends_with_its_last_change(machine: Machine) -> None:
+def test_a_record_outlives_its_run_until_its_units_serve(machine: Machine) -> None:
     record = Record(machine, 200)
     record.wants(frozenset({"sglang.service"}))
     record.remember(MASK)
@@ -46,6 +46,9 @@ def test_a_record_outlives_its_run_and_ends_with_its_last_change(machine: Machin
     again.forget(MASK)
     assert Record(machine, 200).changes == (POWER,)
     again.forget(POWER)
+    assert Record(machine, 200).changes == ()
+    assert Record(machine, 200).wanted == {"sglang.service"}
+    again.close()
     assert not Path(again.path).exists()
 
 
