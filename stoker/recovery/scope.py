@@ -16,6 +16,15 @@ from typing import Any, Iterator, Sequence
 from stoker.recovery import commands, files, journal
 from stoker.recovery.machine import Machine
 
+APART = (
+    "systemd-run",
+    "--quiet",
+    "--collect",
+    "--working-directory=/",
+    # A reset that was left behind is not to be ended with us; what we took is to be given back.
+    "--property=KillMode=process",
+    "--property=TimeoutStopSec=300",
+)
 BEGIN_S = 20.0
 LOOK_S = 0.1
 
@@ -49,8 +58,7 @@ def start(machine: Machine, vmid: int, words: Sequence[str]) -> str:
         )
         return ""
     unit = f"stoker-recover-{vmid}"
-    apart = ("systemd-run", "--quiet", "--collect", f"--unit={unit}", "--working-directory=/", "--")
-    failure = commands.read([*apart, *command], 30).failure
+    failure = commands.read([*APART, f"--unit={unit}", "--", *command], 30).failure
     return "" if not failure or running(machine, vmid) else failure
 
 
