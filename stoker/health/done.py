@@ -35,6 +35,8 @@ class Permitted:
     stop_services: tuple[str, ...] = ()
     ha: bool = False
     serve: bool = False
+    release_s: float = 120.0
+    """How long freed memory may take to come back."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Done:
 
     rungs: tuple[str, ...] = ()
     """In order; one that was climbed twice stands twice."""
+    asked: frozenset[Key] = frozenset()
+    """Processes that were sent TERM, or would have been."""
     ended: frozenset[Key] = frozenset()
     """Processes that were sent KILL."""
     wanted: frozenset[str] = frozenset()

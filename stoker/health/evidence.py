@@ -166,6 +166,11 @@ def serving(s: Situation) -> bool:
     return not s.to_start
 
 
+def replaced(s: Situation) -> bool:
+    """every holder that was sent TERM is gone, and others have come"""
+    return bool(s.stuck) and not any((h.pid, h.start_ticks) in s.done.asked for h in s.stuck)
+
+
 def respawned(s: Situation) -> bool:
     """a new holder came after the KILL"""
     return bool(s.respawned)

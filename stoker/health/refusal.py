@@ -20,7 +20,7 @@ CLEAN, BAD, FOREIGN, POLICY, BUSY, INCOMPLETE, DRIVER, UNSERVED, REBOOT = (
     30,
     75,
 )
-PROGRAM = "stoker.pyz recover"
+PROGRAM = "python3 /var/lib/stoker/stoker.pyz recover"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Callable
 
 from stoker.health import costly, refusals
 from stoker.health import evidence as sees
+from stoker.health.done import Permitted
 from stoker.health.refusal import Refuses
 from stoker.health.situation import Situation
 
@@ -41,6 +42,10 @@ class Row:
     next: str = ""
     """Where it goes on if that did not help."""
     refuses: tuple[Refuses, ...] = ()
+
+    def limit_s(self, permitted: Permitted) -> float:
+        """The bound; of the wait for memory the human's own."""
+        return permitted.release_s if self.step == "wait" else self.bound_s
 
 
 def terminal(name: str, title: str, seen: Sees, *why: Refuses, next: str = "human") -> Row:
@@ -80,6 +85,7 @@ TABLE: tuple[Row, ...] = (
         does="SIGTERM through a pidfd to each holder in the container",
         bound_s=30,
         until=sees.no_holders,
+        cut=sees.replaced,
         samples=2,
         next="R3",
     ),

@@ -98,7 +98,7 @@ class Climb:
         situation = begun or self.begin()
         while True:
             decision = decide(situation)
-            self._tell(decision)
+            self._tell(decision, situation.permitted)
             if not decision.step:
                 return End(decision, situation)
             self.world.keep(decision.rung, situation)
@@ -154,12 +154,14 @@ class Climb:
 
     def _noted(self, row: Row, before: Situation, failure: str) -> Situation:
         done = before.done
+        asked = frozenset((holder.pid, holder.start_ticks) for holder in before.stuck)
         reset = frozenset(gpu.uuid for gpu in (*before.dirty, *before.to_reset))
         return replace(
             before,
             done=replace(
                 done,
                 rungs=(*done.rungs, row.name),
+                asked=done.asked | (asked if row.step == "terminate" else set()),
                 ended=done.ended | self.world.killed(),
                 changes=self.world.changes(),
                 failed=(*done.failed, (row.name, failure)) if failure else done.failed,
@@ -175,7 +177,7 @@ class Climb:
             now = self._again(row, now)
             good = row.until(now)
             agreed = agreed + 1 if good else 0
-            late = self.world.now() - began >= row.bound_s
+            late = self.world.now() - began >= row.limit_s(now.permitted)
             if agreed >= row.samples or late or row.step == "serve" or (not good and row.cut(now)):
                 break
             self.world.sleep(min(row.apart_s, SURE_S) if good else row.apart_s)
@@ -193,7 +195,7 @@ class Climb:
         units = self.world.units(seen)
         return replace(now, seen=seen, units=units, undying=self.world.undying())
 
-    def _tell(self, decision: Decision) -> None:
+    def _tell(self, decision: Decision, permitted: Permitted) -> None:
         for refused in decision.refused:
             ends = refused.rung == "R7"
             if not ends and (refused.rung, refused.reason) not in self._told:
@@ -203,7 +205,8 @@ class Climb:
                 )
         if decision.step:
             row = decision.row
-            text = f"{row.title}: {decision.why}; at most {row.bound_s} s, else {row.next}"
+            limit_s = row.limit_s(permitted)
+            text = f"{row.title}: {decision.why}; at most {limit_s:.0f} s, else {row.next}"
             self.journal.tell("begin", text, row.name)
 
 

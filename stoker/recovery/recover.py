@@ -33,6 +33,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--full", action="store_true", help="reload every nvidia module")
     parser.add_argument("--allow-stop-service", action="append", default=[], metavar="UNIT")
     parser.add_argument("--ha", action="store_true", help="although HA manages it")
+    wait = "for freed memory to come back (120)"
+    parser.add_argument("--release-wait", type=_seconds, default=120.0, metavar="S", help=wait)
     parser.add_argument("--dry-run", action="store_true", help="say what would be done")
     parser.add_argument("--json", action="store_true", help="one object a line")
     parser.add_argument("--course", help=argparse.SUPPRESS)
@@ -64,6 +66,7 @@ def order(arguments: argparse.Namespace) -> Order:
         stop_services=tuple(arguments.allow_stop_service),
         ha=arguments.ha,
         serve=arguments.serve,
+        release_s=arguments.release_wait,
     )
     gpus = tuple(arguments.gpus.split(",")) if arguments.gpus else None
     units = tuple(name if "." in name else f"{name}.service" for name in arguments.unit)
@@ -107,3 +110,10 @@ def _rehearsed(machine: Machine, arguments: argparse.Namespace) -> int:
     outcome = recovering.rehearse(machine, order(arguments), journal)
     journal.tell("end", outcome.text, code=outcome.code, changed=outcome.changed)
     return outcome.code
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 1 <= seconds <= 3600:
+        raise argparse.ArgumentTypeError("1 to 3600 seconds")
+    return seconds

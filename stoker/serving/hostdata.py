@@ -45,7 +45,7 @@ class Recovery(_Strict):
     """What recovery may do to a container beyond ending what holds its GPUs; off unless said."""
 
     stop_running: bool = False
-    """Stop a healthy server too: without it one that serves is not stuck."""
+    """Stop a server that runs and does not answer; one that answers is never stopped."""
     allow_restart: bool = False
     """Restart the container, with all that runs in it."""
     allow_gpu_reset: bool = False
@@ -58,6 +58,8 @@ class Recovery(_Strict):
     """Services of the node, monitors for instance, that may be stopped meanwhile."""
     ha: bool = False
     """Go on although HA manages the container."""
+    release_wait: Annotated[int, Field(ge=1, le=3600)] | None = None
+    """Seconds that freed memory may take to come back; unset: 120."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -67,6 +69,8 @@ class Recovery(_Strict):
             option = f"--{key.replace('_', '-')}"
             if value is True:
                 words.append(option)
+            elif isinstance(value, int) and value:
+                words += [option, str(value)]
             elif value:
                 words += [word for one in value for word in (option, one)]
         return tuple(words)

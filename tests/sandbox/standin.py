@@ -74,7 +74,9 @@ class Room:
     def recover(self, *words: str) -> Recovery:
         """`stoker.pyz recover 200` on the node, as its operator would call it."""
         began = time.monotonic()
-        line = " ".join(["python3 /var/lib/stoker/stoker.pyz recover 200 --json", *words])
+        line = " ".join(
+            ["python3 /var/lib/stoker/stoker.pyz recover 200 --json --release-wait 15", *words]
+        )
         done = self.site.node(line, check=False)
         events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         text = "\n".join(str(event.get("text", "")) for event in events) + done.stderr

@@ -142,7 +142,7 @@ def test_a_service_of_the_node_is_named_and_left_alone(at: Room) -> None:
 @pytest.mark.scenario("L6")
 def test_memory_that_comes_back_late_is_waited_for(at: Room, record_property: Note) -> None:
     at.stuck("late-release")
-    found = cleared(at, record_property, RESTART)
+    found = cleared(at, record_property, RESTART, "--release-wait 60")
     assert not {"R4", "R4b"} & set(found.rungs)
 
 
