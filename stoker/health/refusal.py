@@ -39,7 +39,26 @@ Refuses = Callable[[Situation], Optional[Refusal]]
 
 def again(s: Situation, option: str) -> str:
     """The same call with one more option."""
-    return f"{PROGRAM} {s.vmid} {option}"
+    words = [word for word in given(s) if word not in option]
+    return " ".join([PROGRAM, str(s.vmid), *words, option])
+
+
+def given(s: Situation) -> list[str]:
+    """The options of this call."""
+    may = s.permitted
+    flags = {
+        "--serve": may.serve,
+        "--stop-running": may.stop_running,
+        "--allow-restart": may.restart,
+        "--allow-gpu-reset": may.reset,
+        "--reset-scope isolated": may.reset_beside,
+        "--allow-driver-reload": may.reload,
+        "--full": may.full,
+        "--ha": may.ha,
+    }
+    services = [f"--allow-stop-service {name}" for name in may.stop_services]
+    gpus = [f"--gpus {','.join(s.chosen)}"] if s.chosen else []
+    return [*(word for word, on in flags.items() if on), *services, *gpus]
 
 
 def named(holders: tuple[Holder, ...], most: int = 4) -> str:

@@ -14,22 +14,23 @@ from stoker.recovery.journal import Journal
 
 
 class Rehearsal:
-    """A `World` in which nothing ever helps, seen once."""
+    """A `World` in which nothing ever helps, seen once; only a stopped container has no holders."""
 
     def __init__(self, situation: Situation, journal: Journal) -> None:
         self._begun = situation
+        self._seen = situation.seen
         self._journal = journal
         self._changes: tuple[Change, ...] = situation.done.changes
         self._killed: frozenset[Key] = frozenset()
         self._clock = 0.0
 
     def look(self) -> Seen:
-        """As it was."""
-        return self._begun.seen
+        """As it was; the container stopped once that has been said."""
+        return self._seen
 
     def glance(self, last: Seen) -> Seen:
-        """As it was."""
-        return last
+        """The same."""
+        return self._seen
 
     def units(self, seen: Seen) -> tuple[UnitState, ...]:
         """As they were."""
@@ -49,6 +50,8 @@ class Rehearsal:
                 self._journal.tell("would", words, rung)
             if isinstance(act, Remember):
                 self._changes = (*self._changes, act.change)
+                if act.change.kind == "container":
+                    self._seen = stopped(self._begun)
             if isinstance(act, KillCgroup):
                 self._killed |= {(h.pid, h.start_ticks) for h in act.holders}
             if isinstance(act, Signal) and act.number == KILL:
@@ -78,6 +81,16 @@ class Rehearsal:
         """Not here."""
 
 
+def stopped(begun: Situation) -> Seen:
+    """Without the container and what lives in it; its memory stays, as nothing ever helps."""
+    seen = begun.seen
+    holders = tuple(h for h in seen.holders if not begun.is_ours(h))
+    containers = tuple(
+        replace(ct, state="stopped") if ct.vmid == begun.vmid else ct for ct in seen.containers
+    )
+    return replace(seen, holders=holders, containers=containers)
+
+
 def in_words(act: Act, vmid: int) -> tuple[str, ...]:
     """The commands of an act; none for our own bookkeeping."""
     if isinstance(act, GiveBack):
@@ -103,4 +116,5 @@ def _clean(gpu: Gpu) -> Gpu:
 def _down(unit: UnitState, end: Situation) -> UnitState:
     if unit in end.left_alone and unit.standing in RUNS:
         return unit
-    return replace(unit, active="inactive", sub="dead", main_pid=None, answers=None)
+    state = unit.active if unit.active == "failed" else "inactive"
+    return replace(unit, active=state, sub="dead", main_pid=None, answers=None)

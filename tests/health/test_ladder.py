@@ -575,3 +575,8 @@ def test_every_predicate_and_refusal_has_words_for_the_drawing() -> None:
 def test_the_ladder_never_reboots() -> None:
     assert {row.step for row in TABLE if row.name in ("R7", "X2", "X3")} == {""}
     assert refusal.REBOOT == 75
+
+
+def test_the_humans_command_keeps_what_was_allowed_already() -> None:
+    decision = decide(situation(STOPPED, done=BOUNCED, restart=True, serve=True))
+    assert decision.human.endswith(" 200 --serve --allow-restart --allow-gpu-reset")

@@ -98,3 +98,8 @@ def test_saying_it_does_nothing() -> None:
     ran = subprocess.run([sys.executable, "-c", AUDIT], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("['R1', 'R2', 'R3'")
+
+
+def test_what_would_follow_the_restart_is_said_too() -> None:
+    plan = said(Node([orphan()], failed()), restart=True, reset=True)
+    assert list(plan) == ["R1", "R2", "R3", "R4", "R4b", "R5"]
