@@ -33,7 +33,8 @@ def cannot_die(s: Situation) -> Refusal | None:
         if h.stuck.kind in ("unkillable", "exiting")
         or (h.stuck.kind and (h.pid, h.start_ticks) in s.done.ended)
     ]
-    tasks = stuck + [(t.pid, t.name, t.where, t.frame) for t in s.undying]
+    told = {pid for pid, *_ in stuck}
+    tasks = stuck + [(t.pid, t.name, t.where, t.frame) for t in s.undying if t.pid not in told]
     if not tasks:
         return None
     said = ", ".join(f"process {p} ({n}) waits in {f or w or 'the kernel'}" for p, n, w, f in tasks)
