@@ -81,7 +81,7 @@ def _climbed(machine: Machine, order: Order, acting: Acting, journal: Journal) -
     climb = Climb(node, journal, order.vmid, order.permitted, order.gpus, done)
     begun = climb.begin()
     if acting.record.changes:
-        left = f"a run of {acting.record.since} was cut short; what it left is given back first"
+        left = f"a run of {acting.record.since} left something; it is given back first"
         journal.tell("leftover", left)
         restoring.give_back(acting, begun)
         begun = climb.begin()

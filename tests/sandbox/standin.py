@@ -56,6 +56,7 @@ class Recovery:
     code: int
     changed: bool
     rungs: list[str]
+    """Those that were climbed."""
     text: str
     seconds: float
 
@@ -80,7 +81,7 @@ class Room:
         done = self.site.node(line, check=False)
         events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         text = "\n".join(str(event.get("text", "")) for event in events) + done.stderr
-        rungs = list(dict.fromkeys(str(e["rung"]) for e in events if e.get("rung")))
+        rungs = list(dict.fromkeys(str(e["rung"]) for e in events if e["event"] == "begin"))
         changed = bool(events and events[-1].get("changed"))
         return Recovery(done.returncode, changed, rungs, text, time.monotonic() - began)
 
