@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from stoker.health import refusal
+from stoker.health.acts import Run
 from stoker.health.done import Done, Task
 from stoker.health.ladder import Decision, decide
 from stoker.health.plans import plan
@@ -367,6 +368,13 @@ def test_any_task_of_the_container_that_cannot_die_forbids_the_restart() -> None
     undying = (Task(77, "rsync", "nfs", "nfs_wait"),)
     decision = decide(situation(LEFT, done=ENDED, undying=undying, restart=True))
     assert "rsync" in refused(decision, "R4")
+
+
+def test_a_shutdown_in_vain_has_ended_before_the_stop_needs_its_lock() -> None:
+    _, shutdown, _ = plan("stop_container", situation(LEFT, done=ENDED, restart=True))
+    assert isinstance(shutdown, Run)
+    within = int(shutdown.words[shutdown.words.index("--timeout") + 1])
+    assert 2 * within + 5 < shutdown.limit_s
 
 
 def test_an_unreadable_ha_state_forbids_the_restart() -> None:
