@@ -26,6 +26,7 @@ from tests.health.nodes import (
 )
 
 ORPHAN = holder(4711, "/lxc/200/ns/.lxc", 0)
+SERVICE_1 = "/lxc/200/ns/system.slice/system-sglang.slice/sglang@1.service"
 USED = (gpu(0, used=91_000), gpu(1))
 STUCK = seen(USED, (ORPHAN,))
 LEFT = seen(USED)
@@ -368,6 +369,15 @@ def test_any_task_of_the_container_that_cannot_die_forbids_the_restart() -> None
     undying = (Task(77, "rsync", "nfs", "nfs_wait"),)
     decision = decide(situation(LEFT, done=ENDED, undying=undying, restart=True))
     assert "rsync" in refused(decision, "R4")
+
+
+def test_a_server_that_answers_is_not_restarted_for_memory_elsewhere() -> None:
+    both = seen((gpu(0, 91_000), gpu(1, 91_000)), (holder(5000, SERVICE_1, 1),))
+    look = replace(both, containers=(container(200, 0, 1),))
+    sister = unit("sglang@1.service", "healthy")
+    decision = decide(situation(look, unit(), sister, done=ENDED, restart=True))
+    assert (decision.rung, decision.step, decision.code) == ("R4", "", 11)
+    assert "which answers" in decision.why
 
 
 def test_a_shutdown_in_vain_has_ended_before_the_stop_needs_its_lock() -> None:
