@@ -73,6 +73,17 @@ def test_a_monitor_that_looks_at_the_gpu_itself_is_no_orphan_either() -> None:
     assert situation(seen(USED, (nvtop,))).stuck == (nvtop,)
 
 
+def test_a_helper_of_a_healthy_server_does_not_explain_another_gpu() -> None:
+    helper = holder(5001, SERVICE, devices=("nvidiactl", "nvidia-uvm"))
+    orphan = holder(4712, "/lxc/200/ns/.lxc")
+    look = seen((gpu(0, 91_000), gpu(1, 91_000)), (holder(5000, SERVICE, 0), helper, orphan))
+    look = replace(look, containers=(container(200, 0, 1),))
+    now = situation(look, replace(HEALTHY, gpus=("GPU-0",)))
+    assert [gpu.uuid for gpu in now.dirty] == ["GPU-1"]
+    assert now.stuck == (orphan,)
+    assert decide(now).rung == "R2"
+
+
 def test_an_orphan_beside_a_healthy_server_is_ended_alone() -> None:
     now = situation(seen(USED, (holder(5000, SERVICE, 0), ORPHAN)), HEALTHY)
     assert now.stuck == (ORPHAN,)
