@@ -107,6 +107,13 @@ def test_an_unknown_recovery_action_is_told_even_if_all_is_well() -> None:
     assert "Sparkle" in decision.why
 
 
+def test_a_clean_node_of_which_not_all_was_seen_says_so() -> None:
+    gaps = Completeness(False, ("process 9: permission denied",), (), 0.1)
+    decision = decide(situation(seen(completeness=gaps)))
+    assert decision.code == 0
+    assert "process 9: permission denied" in decision.why
+
+
 # --- what ends a run before it begins -----------------------------------------------------------
 
 PRECHECKS = {
