@@ -379,6 +379,15 @@ def test_all_modules_go_and_come_in_order() -> None:
     assert modules == [*down, *reversed(down)]
 
 
+def test_a_reload_leaves_every_gpu_in_the_persistence_mode_it_had() -> None:
+    node = Node([], failed(), residue_until="never", others=())
+    climb(node, **OPEN, reload=True)
+    reloaded = node.log.index("modprobe nvidia_uvm")
+    for uuid in ("GPU-0", "GPU-1"):
+        assert f"nvidia-smi -i {uuid} -pm 1" in node.log[reloaded:]
+    assert node.changes() == ()
+
+
 @pytest.mark.scenario("L38")
 def test_health_without_a_token_is_no_recovery() -> None:
     node = Node([orphan()], failed(), dies_at_start=True)
