@@ -43,7 +43,7 @@ def driver_first(s: Situation) -> Refusal | None:
     smi = f"nvidia-smi: {driver.smi.text or driver.smi.state}"
     if not driver.version:
         return Refusal(
-            "no nvidia driver is loaded", "modprobe nvidia && nvidia-modprobe -u", DRIVER
+            "no nvidia driver is loaded", "modprobe nvidia && nvidia-modprobe -u -c 0", DRIVER
         )
     if driver.installed and driver.installed != driver.version:
         what = f"driver {driver.version} is loaded and {driver.installed} installed ({smi})"
