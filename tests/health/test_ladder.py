@@ -118,6 +118,7 @@ def test_a_clean_node_of_which_not_all_was_seen_says_so() -> None:
 
 PRECHECKS = {
     "no such container": (situation(seen(containers=(container(201, 1),))), "N", 2),
+    "Proxmox does not answer": (situation(replace(STUCK, containers=())), "N", 13),
     "template": (situation(seen(containers=(container(200, 0, template=True),))), "N", 2),
     "no such unit": (situation(STUCK, unit("x.service", "inactive", load="not-found")), "N", 2),
     "no such GPU": (situation(STUCK, chosen=("GPU-1",)), "N", 2),
