@@ -52,6 +52,16 @@ def ha_restarts(s: Situation) -> Refusal | None:
     return Refusal(what, f"ha-manager crm-command stop ct:{s.vmid} 60", POLICY)
 
 
+def server_answers(s: Situation) -> Refusal | None:
+    """a server of the container answers, on whichever GPU: it is nobody's leftover"""
+    healthy = [unit.name for unit in s.units if unit.standing == "healthy"]
+    if not healthy:
+        return None
+    stop = f"pct exec {s.vmid} -- systemctl stop {' '.join(healthy)}"
+    what = f"a restart of CT {s.vmid} would end {', '.join(healthy)}, which answers"
+    return Refusal(what, f"when it can be spared: {stop}, then run again with --serve", POLICY)
+
+
 def restart_not_allowed(s: Situation) -> Refusal | None:
     """everything else in the container would restart too; needs --allow-restart"""
     if s.permitted.restart:

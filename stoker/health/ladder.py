@@ -110,5 +110,5 @@ def notes(s: Situation) -> str:
         told.append(
             f"the driver asks for a reset of {refusal.labels(asking)} when it can be spared"
         )
-    odd = costly.action_unknown(s)
-    return "; ".join(["clean", *told, *([odd.reason] if odd else [])])
+    doubts = [costly.action_unknown(s), costly.scan_incomplete(s)]
+    return "; ".join(["clean", *told, *(doubt.reason for doubt in doubts if doubt)])

@@ -81,9 +81,10 @@ def may_signal(holder: Holder) -> bool:
 
 
 def stop_container(s: Situation) -> list[Act]:
-    """In order first, then not."""
+    """In order first, then not. A shutdown in vain holds the container's lock for twice its time
+    and 5 s; `pct stop` would wait 10 s for that lock and give up."""
     vmid = str(s.vmid)
-    shutdown = ("pct", "shutdown", vmid, "--timeout", "60")
+    shutdown = ("pct", "shutdown", vmid, "--timeout", "40")
     return [
         Remember(Change("container", vmid)),
         Run(shutdown, 90, abandoned=True),
@@ -137,15 +138,21 @@ def _stop_services(s: Situation) -> list[Act]:
 
 
 def reload(s: Situation) -> list[Act]:
-    """The module that leaks, or all of them; what was unloaded is loaded again."""
+    """The module that leaks, or all of them; what was unloaded is loaded again.
+
+    `modprobe -r nvidia_uvm` takes `nvidia` along where nothing else uses it, and with it every
+    GPU's persistence mode.
+    """
     chosen = MODULES if s.permitted.full else ("nvidia_uvm",)
     loaded = [name for name in chosen if name in s.seen.driver.modules]
-    acts = [*_stop_services(s), Mark("reload")]
+    kept = [Change("persistence", g.uuid) for g in s.seen.gpus if g.uuid and g.persistence]
+    acts = [*_stop_services(s), Mark("reload"), *map(Remember, kept)]
     for name in loaded:
         acts.append(Remember(Change("module", name)))
         acts.append(Run(("modprobe", "-r", name), MODULE_S, driver=True, must=True))
     acts += [GiveBack(Change("module", name)) for name in reversed(loaded)]
-    return [*acts, Run(("nvidia-modprobe", "-u", "-c", "0"), MODULE_S, driver=True)]
+    nodes = Run(("nvidia-modprobe", "-u", "-c", "0"), MODULE_S, driver=True)
+    return [*acts, nodes, *map(GiveBack, kept)]
 
 
 def serve(s: Situation) -> list[Act]:

@@ -24,6 +24,9 @@ from stoker.health.situation import Situation, label
 def no_such_target(s: Situation) -> Refusal | None:
     """there is nothing to recover by that name"""
     ct = s.container
+    if not s.seen.containers:
+        what = f"{s.seen.node} shows no container at all, CT {s.vmid} neither"
+        return Refusal(what, "systemctl status pve-cluster; ls /etc/pve/lxc", INCOMPLETE)
     if ct is None:
         what = f"{s.seen.node} has no CT {s.vmid}"
         return Refusal(what, "pvesh get /cluster/resources --type vm", BAD)
@@ -43,7 +46,7 @@ def driver_first(s: Situation) -> Refusal | None:
     smi = f"nvidia-smi: {driver.smi.text or driver.smi.state}"
     if not driver.version:
         return Refusal(
-            "no nvidia driver is loaded", "modprobe nvidia && nvidia-modprobe -u", DRIVER
+            "no nvidia driver is loaded", "modprobe nvidia && nvidia-modprobe -u -c 0", DRIVER
         )
     if driver.installed and driver.installed != driver.version:
         what = f"driver {driver.version} is loaded and {driver.installed} installed ({smi})"

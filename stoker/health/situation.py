@@ -110,9 +110,19 @@ class Situation:
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """GPUs whose memory a unit that runs and stays may be using."""
-        kept = [self.on(holder) for holder in self.ours if self.is_left_alone(holder)]
+        """GPUs whose memory a unit that runs and stays may be using.
+
+        A process of it with only a control node open speaks for the unit's own GPUs alone: beside
+        it an orphan may have another one.
+        """
+        kept = [self._used_by(holder) for holder in self.ours if self.is_left_alone(holder)]
         return frozenset().union(*kept)
+
+    def _used_by(self, holder: Holder) -> frozenset[str]:
+        unit = self.unit_of(holder)
+        if holder.gpus or unit is None:
+            return self.on(holder)
+        return self.on(holder) & self.gpus_of(unit) or self.on(holder)
 
     @cached_property
     def dirty(self) -> tuple[Gpu, ...]:

@@ -141,6 +141,7 @@ TABLE: tuple[Row, ...] = (
             costly.cannot_die,
             costly.unit_runs,
             costly.ha_restarts,
+            costly.server_answers,
             costly.restart_not_allowed,
         ),
     ),

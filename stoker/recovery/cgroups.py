@@ -9,7 +9,7 @@ import time
 from typing import Iterator
 
 from stoker.health import owners, unit_text
-from stoker.recovery import files
+from stoker.recovery import cgroup, files
 from stoker.recovery.machine import Machine
 
 _UNIT = re.compile(r"/lxc/(?P<vmid>[1-9][0-9]*)/.*\.(?:service|scope)")
@@ -30,12 +30,12 @@ def members(machine: Machine, path: str) -> Iterator[int]:
 
 def frozen(machine: Machine, vmid: int) -> bool:
     """Whether the whole container is frozen: a command sent into it would hang."""
-    return "frozen 1" in files.text(folder(machine, f"/lxc/{vmid}/cgroup.events"))
+    return cgroup.seen(machine, vmid).state == "frozen"
 
 
 def there(machine: Machine, vmid: int) -> bool:
     """Whether the container has a cgroup with processes."""
-    return "populated 1" in files.text(folder(machine, f"/lxc/{vmid}/cgroup.events"))
+    return cgroup.seen(machine, vmid).state != "stopped"
 
 
 def is_of(path: str, vmid: int) -> bool:

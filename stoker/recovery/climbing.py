@@ -20,6 +20,10 @@ from stoker.recovery.journal import Journal
 SURE_S = 1.0
 """Before a good look is confirmed; one that was not good is repeated after the row's own time."""
 
+LOOKED_AGAIN = ("reset", "reload")
+"""Before these NVIDIA's own report is made, which takes up to a minute: a GPU that was free before
+it may not be now."""
+
 
 class World(Protocol):
     """What the loop needs of a node."""
@@ -102,6 +106,10 @@ class Climb:
             if not decision.step:
                 return End(decision, situation)
             self.world.keep(decision.rung, situation)
+            if decision.step in LOOKED_AGAIN:
+                situation = self._whole(situation)
+                if decide(situation).row is not decision.row:
+                    continue
             situation = self._climb(decision.row, situation)
 
     def begin(self) -> Situation:

@@ -52,8 +52,14 @@ def run(machine: Machine, vmid: int, words: Sequence[str], limit_s: float) -> Ra
     if ran.code is None:
         raise Unreachable(f"a command in CT {vmid} did not end in {limit_s:.0f} s")
     if ran.code == 127 and not ran.out and "lxc-attach" in ran.err:
-        raise Unreachable(ran.failure)
+        raise Unreachable(_ended("lxc-attach", ran))
     return ran
+
+
+def _ended(what: str, ran: Ran) -> str:
+    """In one line, without the script that it was given."""
+    said = (ran.err.strip() or ran.out.strip()).splitlines()
+    return f"{what}: exit {ran.code}" + (f", {said[-1]}" if said else "")
 
 
 def units(
@@ -71,7 +77,7 @@ def units(
     words = ("sh", "-c", _FACTS, "sh", ",".join(unit_text.PROPERTIES), discover, *named, *beside)
     ran = run(machine, vmid, words, FACTS_S)
     if ran.code != 0:
-        raise Unreachable(ran.failure)
+        raise Unreachable(_ended(f"systemctl in CT {vmid}", ran))
     targets = frozenset(named) if named else None
     return unit_text.parse(ran.out.splitlines(), passed, time.monotonic(), targets)
 
@@ -110,7 +116,8 @@ def _answers(
     except Unreachable as error:
         return {unit.name: str(error) for unit in able}
     told = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
-    return {str(one["unit"]): str(one["error"] or "") for one in told}
+    silent = {} if ran.code == 0 else {unit.name: _ended(able[0].python, ran) for unit in able}
+    return {**silent, **{str(one["unit"]): str(one["error"] or "") for one in told}}
 
 
 def script() -> str:

@@ -149,8 +149,12 @@ class Node:
         return tasks.waiting(self.machine, self.vmid)
 
     def keep(self, rung: str, situation: Situation) -> None:
-        """Into the run's folder of evidence."""
-        keeping.keep(self.machine, self.vmid, rung, situation)
+        """Into the run's folder of evidence; a full disk must not keep anyone from recovering."""
+        try:
+            keeping.keep(self.machine, self.vmid, rung, situation)
+        except OSError as error:
+            text = f"the evidence before it could not be put aside: {error.strerror or error}"
+            self.journal.tell("failed", text, rung)
 
     def carry_out(self, acts: tuple[Act, ...], rung: str) -> str:
         """By the hands of this run."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from stoker.health import refusal
+from stoker.health.acts import Run
 from stoker.health.done import Done, Task
 from stoker.health.ladder import Decision, decide
 from stoker.health.plans import plan
@@ -25,6 +26,7 @@ from tests.health.nodes import (
 )
 
 ORPHAN = holder(4711, "/lxc/200/ns/.lxc", 0)
+SERVICE_1 = "/lxc/200/ns/system.slice/system-sglang.slice/sglang@1.service"
 USED = (gpu(0, used=91_000), gpu(1))
 STUCK = seen(USED, (ORPHAN,))
 LEFT = seen(USED)
@@ -71,6 +73,17 @@ def test_a_monitor_that_looks_at_the_gpu_itself_is_no_orphan_either() -> None:
     assert situation(seen(USED, (nvtop,))).stuck == (nvtop,)
 
 
+def test_a_helper_of_a_healthy_server_does_not_explain_another_gpu() -> None:
+    helper = holder(5001, SERVICE, devices=("nvidiactl", "nvidia-uvm"))
+    orphan = holder(4712, "/lxc/200/ns/.lxc")
+    look = seen((gpu(0, 91_000), gpu(1, 91_000)), (holder(5000, SERVICE, 0), helper, orphan))
+    look = replace(look, containers=(container(200, 0, 1),))
+    now = situation(look, replace(HEALTHY, gpus=("GPU-0",)))
+    assert [gpu.uuid for gpu in now.dirty] == ["GPU-1"]
+    assert now.stuck == (orphan,)
+    assert decide(now).rung == "R2"
+
+
 def test_an_orphan_beside_a_healthy_server_is_ended_alone() -> None:
     now = situation(seen(USED, (holder(5000, SERVICE, 0), ORPHAN)), HEALTHY)
     assert now.stuck == (ORPHAN,)
@@ -94,10 +107,18 @@ def test_an_unknown_recovery_action_is_told_even_if_all_is_well() -> None:
     assert "Sparkle" in decision.why
 
 
+def test_a_clean_node_of_which_not_all_was_seen_says_so() -> None:
+    gaps = Completeness(False, ("process 9: permission denied",), (), 0.1)
+    decision = decide(situation(seen(completeness=gaps)))
+    assert decision.code == 0
+    assert "process 9: permission denied" in decision.why
+
+
 # --- what ends a run before it begins -----------------------------------------------------------
 
 PRECHECKS = {
     "no such container": (situation(seen(containers=(container(201, 1),))), "N", 2),
+    "Proxmox does not answer": (situation(replace(STUCK, containers=())), "N", 13),
     "template": (situation(seen(containers=(container(200, 0, template=True),))), "N", 2),
     "no such unit": (situation(STUCK, unit("x.service", "inactive", load="not-found")), "N", 2),
     "no such GPU": (situation(STUCK, chosen=("GPU-1",)), "N", 2),
@@ -367,6 +388,22 @@ def test_any_task_of_the_container_that_cannot_die_forbids_the_restart() -> None
     undying = (Task(77, "rsync", "nfs", "nfs_wait"),)
     decision = decide(situation(LEFT, done=ENDED, undying=undying, restart=True))
     assert "rsync" in refused(decision, "R4")
+
+
+def test_a_server_that_answers_is_not_restarted_for_memory_elsewhere() -> None:
+    both = seen((gpu(0, 91_000), gpu(1, 91_000)), (holder(5000, SERVICE_1, 1),))
+    look = replace(both, containers=(container(200, 0, 1),))
+    sister = unit("sglang@1.service", "healthy")
+    decision = decide(situation(look, unit(), sister, done=ENDED, restart=True))
+    assert (decision.rung, decision.step, decision.code) == ("R4", "", 11)
+    assert "which answers" in decision.why
+
+
+def test_a_shutdown_in_vain_has_ended_before_the_stop_needs_its_lock() -> None:
+    _, shutdown, _ = plan("stop_container", situation(LEFT, done=ENDED, restart=True))
+    assert isinstance(shutdown, Run)
+    within = int(shutdown.words[shutdown.words.index("--timeout") + 1])
+    assert 2 * within + 5 < shutdown.limit_s
 
 
 def test_an_unreadable_ha_state_forbids_the_restart() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stoker.health.acts import Run
+from stoker.health.acts import Change, Run
 from stoker.recovery import abandoned
 from stoker.recovery.acting import Acting
+from stoker.recovery.commands import ticks_of
 from stoker.recovery.journal import Journal
 from stoker.recovery.machine import Machine
 from stoker.recovery.record import Record
@@ -68,3 +69,26 @@ def test_a_rung_ends_where_a_command_had_to_succeed(acting: Acting, tmp_path: Pa
     assert not (tmp_path / "mark").exists()
     assert acting.carry_out((Run(("false",), 5), acts[1]), "R1") == ""
     assert (tmp_path / "mark").exists()
+
+
+def test_a_container_that_did_not_stop_is_not_owed_a_start(acting: Acting, tmp_path: Path) -> None:
+    running(tmp_path)
+    acting.record.remember(Change("container", "200"))
+    assert acting.give_back(Change("container", "200")) == ""
+    assert acting.record.changes == ()
+
+
+def test_one_that_a_hanging_stop_may_still_end_stays_owed(acting: Acting, tmp_path: Path) -> None:
+    running(tmp_path)
+    acting.record.remember(Change("container", "200"))
+    words = ("pct", "stop", "200")
+    abandoned.note(acting.machine, words, os.getpid(), ticks_of(os.getpid()), False)
+    assert "`pct stop 200`" in acting.give_back(Change("container", "200"))
+    assert acting.record.changes == (Change("container", "200"),)
+
+
+def running(cgroup: Path) -> None:
+    """Container 200 has processes."""
+    folder = cgroup / "lxc/200"
+    folder.mkdir(parents=True)
+    (folder / "cgroup.events").write_text("populated 1\nfrozen 0\n")

@@ -15,6 +15,7 @@ from _pytest.mark import ParameterSet
 from stoker.health import plans
 from stoker.health.done import Done, Task
 from stoker.health.seen import Completeness, Seen, Smi, Xid
+from stoker.health.situation import Situation
 from stoker.recovery.climbing import End, sentence
 from tests.health.nodes import container, holder, unit
 from tests.recovery import playing
@@ -135,6 +136,24 @@ def test_an_allowed_reset_brings_it_back() -> None:
     end = climb(node, **OPEN)
     assert (end.code, rungs(end)) == (0, ["R1", "R4", "R4b", "R5", "Z"])
     assert (node.marks, node.running, node.persistence) == (["GPU-0"], True, True)
+
+
+class Reporting(Node):
+    """A node on which somebody takes GPU 0 while the driver's report is made."""
+
+    def keep(self, rung: str, situation: Situation) -> None:
+        super().keep(rung, situation)
+        if rung == "R5":
+            self.processes = [Played(holder(950, "/user.slice/session-1.scope", 0))]
+
+
+def test_who_came_while_the_evidence_was_put_aside_keeps_the_gpu_from_being_reset() -> None:
+    node = Reporting([], failed(), residue_until=" -r ", others=())
+    end = climb(node, **OPEN)
+    assert (end.code, end.changed) == (10, True)
+    assert "process 950" in end.decision.why
+    assert not any(act.endswith(" -r") for act in node.log)
+    assert node.marks == []
 
 
 @pytest.mark.parametrize(
@@ -358,6 +377,15 @@ def test_all_modules_go_and_come_in_order() -> None:
     modules = [act.split()[-1] for act in node.log if act.startswith("modprobe")]
     down = ["nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia"]
     assert modules == [*down, *reversed(down)]
+
+
+def test_a_reload_leaves_every_gpu_in_the_persistence_mode_it_had() -> None:
+    node = Node([], failed(), residue_until="never", others=())
+    climb(node, **OPEN, reload=True)
+    reloaded = node.log.index("modprobe nvidia_uvm")
+    for uuid in ("GPU-0", "GPU-1"):
+        assert f"nvidia-smi -i {uuid} -pm 1" in node.log[reloaded:]
+    assert node.changes() == ()
 
 
 @pytest.mark.scenario("L38")
