@@ -64,6 +64,15 @@ def ours(name: str) -> bool:
     return name == "sglang.service" or bool(re.fullmatch(r"sglang@[^/]+\.service", name))
 
 
+def on_purpose(name: str) -> bool:
+    """Whether somebody runs it on purpose: a service, or a container engine's container.
+
+    A session's scope is not: what a server leaves behind lies in one.
+    """
+    engines = r"(?:docker|libpod|crio|cri-containerd)-[0-9a-f]+\.scope"
+    return name.endswith(".service") or bool(re.fullmatch(engines, name))
+
+
 def _unit(
     name: str,
     shown: Block,

@@ -49,9 +49,9 @@ class Ran:
         return f"{name}: exit {self.code}{f', {said[-1]}' if said else ''}"
 
 
-def read(words: Sequence[str], limit_s: float, given: str = "") -> Ran:
+def read(words: Sequence[str], limit_s: float) -> Ran:
     """Run it; at the deadline it and what it started in its session are ended."""
-    return _run(words, limit_s, True, given, lambda pid, ticks: None)
+    return _run(words, limit_s, True, lambda pid, ticks: None)
 
 
 def change(words: Sequence[str], limit_s: float, started: Started = lambda pid, ticks: None) -> Ran:
@@ -59,19 +59,16 @@ def change(words: Sequence[str], limit_s: float, started: Started = lambda pid, 
 
     `started` is told its pid and start time, so that it can be found whatever becomes of us.
     """
-    return _run(words, limit_s, False, "", started)
+    return _run(words, limit_s, False, started)
 
 
-def _run(words: Sequence[str], limit_s: float, end: bool, stdin: str, tell: Started) -> Ran:
+def _run(words: Sequence[str], limit_s: float, end: bool, tell: Started) -> Ran:
     began = time.monotonic()
-    given, out, err = (_memory(name) for name in ("in", "out", "err"))
-    with given, out, err:
-        given.write(stdin.encode())
-        given.seek(0)
+    with _memory("out") as out, _memory("err") as err:
         try:
             child = subprocess.Popen(
                 list(words),
-                stdin=given,
+                stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 env=ENVIRONMENT,

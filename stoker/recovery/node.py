@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from stoker.health import unit_text
 from stoker.health.acts import Act, Change
 from stoker.health.done import Key, Task
 from stoker.health.seen import Container, Seen
@@ -82,7 +83,7 @@ class Node:
             for h in seen.holders
             if h.owner.kind == "ct"
             and h.owner.vmid == self.vmid
-            and h.owner.unit.endswith(".service")
+            and unit_text.on_purpose(h.owner.unit)
         }
         try:
             units = inside.units(

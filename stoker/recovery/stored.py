@@ -7,6 +7,8 @@ import json
 import os
 from typing import Any
 
+from stoker.recovery.replacing import replace
+
 
 def load(path: str) -> Any:
     """The content; None if the file is absent or was cut short."""
@@ -19,13 +21,7 @@ def load(path: str) -> Any:
 
 def save(path: str, content: Any) -> None:
     """Replace the file, readable by root alone."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    new = f"{path}.{os.getpid()}.new"
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-        json.dump(content, stream, indent=1)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new, path)
+    replace(path, json.dumps(content, indent=1), 0o600)
 
 
 def remove(path: str) -> None:

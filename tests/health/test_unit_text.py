@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stoker.health.unit_text import parse
+from stoker.health.unit_text import on_purpose, parse
 from stoker.health.units import UnitState, wanted
 
 SHOWN = """\
@@ -104,3 +104,18 @@ def test_what_was_down_is_wanted_only_if_asked_for() -> None:
     failed = UnitState("b.service", active="failed")
     assert wanted((down, failed), serve=False) == {"b.service"}
     assert wanted((down, failed), serve=True) == {"a.service", "b.service"}
+
+
+@pytest.mark.parametrize(
+    "name, kept",
+    [
+        ("whisper.service", True),
+        ("docker-0123abcd.scope", True),
+        ("libpod-0123abcd.scope", True),
+        ("session-4.scope", False),
+        ("run-r0123abcd.scope", False),
+        ("", False),
+    ],
+)
+def test_what_somebody_runs_on_purpose_is_no_leftover(name: str, kept: bool) -> None:
+    assert on_purpose(name) is kept

@@ -42,7 +42,7 @@ def test_an_open_file_makes_a_holder(holders: Holders) -> None:
     assert holder.evidence == ("fd",)
     assert holder.devices == ("nvidia0",)
     assert holder.gpus == (GPU,)
-    assert (holder.name, holder.state, holder.threads) == ("server", "S", 1)
+    assert (holder.name, holder.threads) == ("server", 1)
     assert holder.stuck.kind == ""
     assert holder.command.endswith("--comm server")
     assert holder.ns_pid == holder.pid
@@ -163,7 +163,7 @@ def test_the_same_device_under_another_name_counts(holders: Holders) -> None:
 @pytest.mark.scenario("S12")
 def test_a_name_with_brackets_does_not_confuse(holders: Holders) -> None:
     holder = only(holders, holders.node(FULL), "--comm", "x) R 1 (")
-    assert (holder.name, holder.state) == ("x) R 1 (", "S")
+    assert (holder.name, holder.threads) == ("x) R 1 (", 1)
 
 
 @pytest.mark.scenario("S15")
