@@ -26,6 +26,8 @@ PYTHON = "/usr/bin/python3"
 STOKER = Path(__file__).parent.parent
 ASK_TOKEN = "stoker/recovery/data/ask_token.py"
 """Where the token's script lies in the file; in a checkout it is stoker/serving/inside's."""
+TOLD = tuple(f"stoker/health/{name}.py" for name in ("evidence", "refusals", "costly"))
+"""Modules whose functions' docstrings are the words of the ladder's rows."""
 LONGEST_WORD = 128 * 1024
 """The kernel's limit of one word of a command line, in bytes (MAX_ARG_STRLEN)."""
 
@@ -73,12 +75,17 @@ def command(words: Sequence[str]) -> str:
 @functools.cache
 def _boot() -> str:
     # Stored, then compressed as a whole: half the size of files compressed one by one.
-    bare = ((name, _bare(data) if name.endswith(".py") else data) for name, data in _files())
+    bare = ((name, _bare(data) if _silent(name) else data) for name, data in _files())
     packed = lzma.compress(_zipped(bare, zipfile.ZIP_STORED), preset=9 | lzma.PRESET_EXTREME)
     boot = _BOOT.strip("\n") % base64.b85encode(packed).decode("ascii")
     if len(boot) >= LONGEST_WORD:
         raise ValueError(f"stoker.pyz has outgrown a command line: {len(boot)} bytes")
     return boot
+
+
+def _silent(name: str) -> bool:
+    """Whether a file's docstrings are for readers of the source alone; some are told as reasons."""
+    return name.endswith(".py") and name not in TOLD
 
 
 def _bare(source: bytes) -> bytes:

@@ -115,9 +115,20 @@ def _answers(
         ran = run(machine, vmid, words, limit_s)
     except Unreachable as error:
         return {unit.name: str(error) for unit in able}
-    told = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
     silent = {} if ran.code == 0 else {unit.name: _ended(able[0].python, ran) for unit in able}
-    return {**silent, **{str(one["unit"]): str(one["error"] or "") for one in told}}
+    return {**silent, **_told(ran.out)}
+
+
+def _told(output: str) -> dict[str, str]:
+    """What ask_token.py printed: a container may print anything, and nothing but this counts."""
+    answers = {}
+    for line in output.splitlines():
+        try:
+            one = json.loads(line)
+            answers[str(one["unit"])] = str(one["error"] or "")
+        except (ValueError, TypeError, KeyError):
+            continue
+    return answers
 
 
 def script() -> str:

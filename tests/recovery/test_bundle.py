@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stoker.health.table import TABLE
 from stoker.recovery import bundle
 
 ROOT = Path(__file__).parents[2]
@@ -111,3 +112,11 @@ def test_a_command_line_runs_it_without_a_file_or_standard_input(small: Path) ->
 def test_the_whole_of_it_fits_into_one_word_of_a_command_line() -> None:
     # The connector gives it to `sh -c`, so quotes and all it must be one word.
     assert len(bundle.command(["look", "--json"])) < bundle.LONGEST_WORD * 0.9
+
+
+def test_what_is_sent_still_has_the_words_of_the_ladder() -> None:
+    """They are docstrings, which the rest of the sent program goes without."""
+    for row in TABLE:
+        for function in (row.evidence, *row.refuses):
+            name = function.__module__.replace(".", "/") + ".py"
+            assert not bundle._silent(name), f"{name}: {function.__name__}"

@@ -64,7 +64,9 @@ class Site:
     def pyinfra(self, *words: str) -> Run:
         """pyinfra on the inventory: options, then a deploy file."""
         *options, file = words
-        return self._run([str(BIN / "pyinfra"), "-y", *options, INVENTORY, file])
+        # With -y a dry run would not even look for changes.
+        sure = [] if "--dry" in options else ["-y"]
+        return self._run([str(BIN / "pyinfra"), *sure, *options, INVENTORY, file])
 
     def _run(self, words: list[str]) -> Run:
         start = time.monotonic()
