@@ -149,8 +149,12 @@ class Node:
         return tasks.waiting(self.machine, self.vmid)
 
     def keep(self, rung: str, situation: Situation) -> None:
-        """Into the run's folder of evidence."""
-        keeping.keep(self.machine, self.vmid, rung, situation)
+        """Into the run's folder of evidence; a disk that is full stops no recovery."""
+        try:
+            keeping.keep(self.machine, self.vmid, rung, situation)
+        except OSError as error:
+            why = f"{error.filename or self.machine.state}: {error.strerror}"
+            self.journal.tell("failed", f"cannot keep evidence: {why}", rung)
 
     def carry_out(self, acts: tuple[Act, ...], rung: str) -> str:
         """By the hands of this run."""

@@ -21,11 +21,15 @@ def save(path: str, content: Any) -> None:
     """Replace the file, readable by root alone."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     new = f"{path}.{os.getpid()}.new"
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-        json.dump(content, stream, indent=1)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new, path)
+    try:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+            json.dump(content, stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, path)
+    except OSError:
+        remove(new)
+        raise
 
 
 def remove(path: str) -> None:
