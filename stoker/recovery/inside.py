@@ -73,7 +73,10 @@ def units(
     if ran.code != 0:
         raise Unreachable(ran.failure)
     targets = frozenset(named) if named else None
-    return unit_text.parse(ran.out.splitlines(), passed, time.monotonic(), targets)
+    try:
+        return unit_text.parse(ran.out.splitlines(), passed, time.monotonic(), targets)
+    except ValueError as error:
+        raise Unreachable(f"systemd of CT {vmid} does not make sense: {error}") from None
 
 
 def asked(
@@ -109,8 +112,11 @@ def _answers(
         ran = run(machine, vmid, words, limit_s)
     except Unreachable as error:
         return {unit.name: str(error) for unit in able}
-    told = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
-    return {str(one["unit"]): str(one["error"] or "") for one in told}
+    try:
+        told = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
+        return {str(one["unit"]): str(one["error"] or "") for one in told}
+    except (ValueError, KeyError, RecursionError):
+        return {unit.name: "its python does not run what it is given" for unit in able}
 
 
 def script() -> str:
@@ -130,6 +136,6 @@ def last_lines(machine: Machine, vmid: int, unit: str, count: int = 15) -> list[
     """The unit's last journal lines; none if they cannot be read."""
     words = ("journalctl", "-q", "--no-pager", "-o", "cat", "-n", str(count), "-u", unit)
     try:
-        return run(machine, vmid, words, FACTS_S).out.splitlines()
+        return run(machine, vmid, words, FACTS_S).out.splitlines()[-count:]
     except Unreachable:
         return []
