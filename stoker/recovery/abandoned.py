@@ -24,8 +24,16 @@ def note(machine: Machine, words: Sequence[str], pid: int, ticks: int, driver: b
 
 def alive(machine: Machine) -> list[dict[str, Any]]:
     """Those that still run."""
-    told = stored.load(_path(machine)) or []
-    return [one for one in told if commands.ticks_of(one["pid"]) == one["start_ticks"]]
+    told = stored.load(_path(machine))
+    return [one for one in told if _runs(one)] if isinstance(told, list) else []
+
+
+def _runs(one: Any) -> bool:
+    try:
+        known = bool(one["words"]) and "driver" in one
+        return known and commands.ticks_of(one["pid"]) == one["start_ticks"]
+    except (KeyError, TypeError):
+        return False
 
 
 def of_driver(machine: Machine) -> list[dict[str, Any]]:

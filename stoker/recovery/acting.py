@@ -112,11 +112,17 @@ class Acting:
         ran = commands.change(
             act.words,
             act.limit_s,
-            lambda pid, ticks: abandoned.note(self.machine, act.words, pid, ticks, act.driver),
+            lambda pid, ticks: self._note(act, pid, ticks),
         )
         if act.words[-1] == "-r" and ran.code == 0 and "successfully reset" not in ran.out:
             return f"{act}: {ran.out.strip()}"  # a reset may fail with exit 0
         return ran.failure
+
+    def _note(self, act: Run, pid: int, ticks: int) -> None:
+        try:
+            abandoned.note(self.machine, act.words, pid, ticks, act.driver)
+        except OSError as error:  # it runs by now, and is waited for all the same
+            self.journal.tell("failed", f"cannot note that process {pid} runs: {error}")
 
     def _repeated(self, act: Run) -> str:
         end = time.monotonic() + act.limit_s

@@ -47,13 +47,16 @@ def ask(
         )
     except OSError as error:
         return Answer(127, "", f"{words[0]}: {os.strerror(error.errno or 0)}", 0.0)
-    started(child.pid)
+    try:
+        started(child.pid)
+    except OSError:
+        _ended(child)
+        _close(child)
+        raise
     out, err, whole = _heard(child, began + limit_s, keep)
     code = _waited(child, began + limit_s - time.monotonic()) if whole else None
     alive = code is None and not _ended(child)
-    for stream in (child.stdout, child.stderr):
-        if stream:
-            stream.close()
+    _close(child)
     return Answer(code, out, err, time.monotonic() - began, alive)
 
 
@@ -67,7 +70,8 @@ def _heard(
     lines: list[bytes] = []
     open_ones, heard = set(said), 0
     while open_ones and heard < MOST_BYTES:
-        ready, _, _ = select.select(list(open_ones), [], [], max(0.0, end - time.monotonic()))
+        left = end - time.monotonic()
+        ready, _, _ = select.select(list(open_ones), [], [], left) if left > 0 else ([], [], [])
         if not ready:
             break
         for number in ready:
@@ -82,6 +86,12 @@ def _heard(
     texts = {number: text.decode("utf-8", "replace") for number, text in said.items()}
     kept = b"".join(line + b"\n" for line in lines).decode("utf-8", "replace")
     return kept + texts[out], texts[child.stderr.fileno()], not open_ones
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    for stream in (child.stdout, child.stderr):
+        if stream:
+            stream.close()
 
 
 def _waited(child: subprocess.Popen[bytes], limit_s: float) -> int | None:

@@ -16,7 +16,8 @@ class Attempts:
         self._boot = files.text(f"{machine.proc}/sys/kernel/random/boot_id").strip()
         told = stored.load(self._path)
         same = isinstance(told, dict) and told.get("boot_id") == self._boot
-        self.made = frozenset(str(one) for one in told["made"]) if same else frozenset()
+        made = told.get("made") if same else None
+        self.made = frozenset(str(one) for one in made) if isinstance(made, list) else frozenset()
 
     @property
     def reset(self) -> frozenset[str]:

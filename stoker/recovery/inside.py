@@ -79,7 +79,10 @@ def units(
     if ran.code != 0:
         raise Unreachable(_ended(f"systemctl in CT {vmid}", ran))
     targets = frozenset(named) if named else None
-    return unit_text.parse(ran.out.splitlines(), passed, time.monotonic(), targets)
+    try:
+        return unit_text.parse(ran.out.splitlines(), passed, time.monotonic(), targets)
+    except ValueError as error:
+        raise Unreachable(f"systemd of CT {vmid} does not make sense: {error}") from None
 
 
 def asked(
@@ -126,7 +129,7 @@ def _told(output: str) -> dict[str, str]:
         try:
             one = json.loads(line)
             answers[str(one["unit"])] = str(one["error"] or "")
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
     return answers
 
@@ -148,6 +151,6 @@ def last_lines(machine: Machine, vmid: int, unit: str, count: int = 15) -> list[
     """The unit's last journal lines; none if they cannot be read."""
     words = ("journalctl", "-q", "--no-pager", "-o", "cat", "-n", str(count), "-u", unit)
     try:
-        return run(machine, vmid, words, FACTS_S).out.splitlines()
+        return run(machine, vmid, words, FACTS_S).out.splitlines()[-count:]
     except Unreachable:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -11,6 +12,9 @@ from typing import Any, Callable
 from stoker.recovery.machine import Machine
 
 Tell = Callable[[str], None]
+
+LONGEST = 8000
+"""Characters of a text: a program in a container may say as much as it likes."""
 
 
 def path(machine: Machine, vmid: int) -> str:
@@ -56,9 +60,11 @@ class Journal:
         """One line more."""
         if event in self._left_out:
             return
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
         told = {"time": round(self._clock(), 3), "rung": rung, "event": event, "text": text, **more}
         line = json.dumps(told, ensure_ascii=False)
         if self._file is not None:
-            os.write(self._file, line.encode() + b"\n")
+            with contextlib.suppress(OSError):  # nobody can follow it on a full disk; it goes on
+                os.write(self._file, line.encode("utf-8", "replace") + b"\n")
         if self._also is not None:
             self._also(line)

@@ -73,6 +73,8 @@ def _take(path: str, who: str) -> int:
 def _named(file: int) -> str:
     try:
         told = json.loads(os.pread(file, 65536, 0))
+        if not os.path.exists(f"/proc/{int(told['pid'])}"):
+            return "somebody who does not say who; lslocks tells"
         return f"{told['who']} (process {told['pid']}) since {told['since']}"
     except (ValueError, KeyError, TypeError):
         return "a run that has just begun"

@@ -47,6 +47,8 @@ def ask(machine: Machine) -> Told:
             return skipped(f"another look's has not answered in {_TURN_S:.0f} s")
         stuck = _stuck(machine)
         return skipped(stuck) if stuck else _ask(machine)
+    except OSError as error:
+        return skipped(f"{machine.run} cannot be written ({error.strerror})")
     finally:
         os.close(turn)
 
@@ -63,6 +65,7 @@ def _ask(machine: Machine) -> Told:
         ticks = _ticks(machine, pid)
         replace(record, json.dumps({"pid": pid, "start_ticks": ticks, "since": time.time()}))
 
+    replace(record, "{}")  # on a full disk this fails before anything enters the driver
     answer = asking.ask(WORDS, LIMIT_S, started=started)
     if not answer.alive and os.path.lexists(record):
         os.unlink(record)

@@ -18,12 +18,17 @@ def show(told: dict[str, Any], as_json: bool) -> None:
         print(line, flush=True)
 
 
+def _plain(text: str) -> str:
+    """Without what would move a terminal's cursor: much of it was said inside a container."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{MIDDLE DOT}" for c in text)
+
+
 def sentence(told: dict[str, Any]) -> str:
     """`hh:mm:ss rung text`; empty for what only programs need."""
     if told["event"] in QUIET:
         return ""
     clock = time.strftime("%H:%M:%S", time.localtime(told["time"]))
-    text = str(told["text"]).rstrip()
+    text = _plain(str(told["text"]).rstrip())
     if told["event"] == "refused":
         opens = told.get("code") != REBOOT and told.get("human")
         text = f"not taken: {text}" + (f"; {told['human']}" if opens else "")

@@ -21,7 +21,7 @@ class Record:
     def __init__(self, machine: Machine, vmid: int) -> None:
         self.path = f"{machine.run}/recovery-{vmid}.json"
         told = stored.load(self.path)
-        self._told: dict[str, Any] = told if isinstance(told, dict) else {}
+        self._told: dict[str, Any] = told if _is_ours(told) else {}
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -69,3 +69,13 @@ class Record:
         """Nothing is left to give back, and what was wanted serves."""
         stored.remove(self.path)
         self._told = {}
+
+
+def _is_ours(told: Any) -> bool:
+    """Whether it is what `Record` writes; anything else is as no record."""
+    if not isinstance(told, dict) or not isinstance(told.get("wanted", []), list):
+        return False
+    changes = told.get("changes", [])
+    return isinstance(changes, list) and all(
+        isinstance(one, dict) and set(one) == {"kind", "name"} for one in changes
+    )

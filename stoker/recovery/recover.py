@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import uuid
 from typing import Any
@@ -16,13 +17,19 @@ from stoker.recovery.journal import Journal
 from stoker.recovery.machine import Machine
 from stoker.recovery.recovering import Order
 
+OTHERS_S = 10.0
+"""For a run that somebody else started in the same moment to begin."""
+_UNIT = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]*\.service")
+
 
 def add_to(commands: Any) -> None:
     """The options; each opt-in stands for one rung."""
     told = "clear stuck GPU processes of one container"
     parser = commands.add_parser("recover", help=told, description=told)
     parser.add_argument("vmid", type=int)
-    parser.add_argument("--unit", action="append", default=[], help="instead of every sglang unit")
+    parser.add_argument(
+        "--unit", action="append", default=[], type=_service, help="instead of every sglang unit"
+    )
     parser.add_argument("--gpus", help="UUIDs, by comma; else all of the container")
     parser.add_argument("--serve", action="store_true", help="start every enabled unit of ours")
     parser.add_argument("--stop-running", action="store_true", help="a unit that does not answer")
@@ -69,21 +76,20 @@ def order(arguments: argparse.Namespace) -> Order:
         release_s=arguments.release_wait,
     )
     gpus = tuple(arguments.gpus.split(",")) if arguments.gpus else None
-    units = tuple(name if "." in name else f"{name}.service" for name in arguments.unit)
-    return Order(arguments.vmid, units, gpus, permitted)
+    return Order(arguments.vmid, tuple(arguments.unit), gpus, permitted)
 
 
 def _followed(machine: Machine, arguments: argparse.Namespace) -> int:
-    run_id = ""
-    if scope.running(machine, arguments.vmid):
-        note = f"a recovery of CT {arguments.vmid} is running already; following it"
-        print(note, file=sys.stderr, flush=True)
-    else:
-        run_id = uuid.uuid4().hex
+    run_id = "" if scope.running(machine, arguments.vmid) else uuid.uuid4().hex
+    if run_id:
         failure = scope.start(machine, arguments.vmid, [*sys.argv[1:], "--course", run_id])
-        if failure:
+        if failure and not scope.begins(machine, arguments.vmid, OTHERS_S):
             print(f"cannot start the recovery: {failure}", file=sys.stderr)
             return 1
+        run_id = "" if failure else run_id
+    if not run_id:
+        note = f"a recovery of CT {arguments.vmid} is running already; following it"
+        print(note, file=sys.stderr, flush=True)
     code = 1
     try:
         for told in scope.follow(machine, arguments.vmid, run_id):
@@ -110,6 +116,13 @@ def _rehearsed(machine: Machine, arguments: argparse.Namespace) -> int:
     outcome = recovering.rehearse(machine, order(arguments), journal)
     journal.tell("end", outcome.text, code=outcome.code, changed=outcome.changed)
     return outcome.code
+
+
+def _service(text: str) -> str:
+    name = text if "." in text else f"{text}.service"
+    if not _UNIT.fullmatch(name):
+        raise argparse.ArgumentTypeError(f"{text!r} is no service's name")
+    return name
 
 
 def _seconds(text: str) -> float:

@@ -13,13 +13,21 @@ def give_back(acting: Acting, situation: Situation | None) -> tuple[str, ...]:
     told = []
     for change in reversed(acting.record.changes):
         against = kept_back(change, situation)
-        failure = against or acting.give_back(change)
+        failure = against or _given_back(acting, change)
         if failure:
             told.append(failure)
             acting.journal.tell("kept", failure)
         else:
             acting.journal.tell("restored", f"gave back {change.kind} {change.name}")
     return tuple(told)
+
+
+def _given_back(acting: Acting, change: Change) -> str:
+    """One that fails for want of a disk keeps none of the others from being undone."""
+    try:
+        return acting.give_back(change)
+    except OSError as error:
+        return f"{change.kind} {change.name} may not be given back: {error}; run recover again"
 
 
 def kept_back(change: Change, situation: Situation | None) -> str:

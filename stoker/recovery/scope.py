@@ -44,9 +44,22 @@ def running(machine: Machine, vmid: int) -> bool:
     return False
 
 
+def begins(machine: Machine, vmid: int, within_s: float) -> bool:
+    """Whether a run that somebody else has just started gets as far as its journal."""
+    end = time.monotonic() + within_s
+    while not running(machine, vmid):
+        if time.monotonic() > end:
+            return False
+        time.sleep(LOOK_S)
+    return True
+
+
 def start(machine: Machine, vmid: int, words: Sequence[str]) -> str:
     """Start it apart from this process; why it could not be started, or empty."""
-    command = [*program(machine, vmid), *words]
+    try:
+        command = [*program(machine, vmid), *words]
+    except OSError as error:
+        return f"{error.filename or machine.run}: {error.strerror}; make room there, run it again"
     if not os.path.isdir("/run/systemd/system"):
         subprocess.Popen(
             command,
@@ -58,8 +71,7 @@ def start(machine: Machine, vmid: int, words: Sequence[str]) -> str:
         )
         return ""
     unit = f"stoker-recover-{vmid}"
-    failure = commands.read([*APART, f"--unit={unit}", "--", *command], 30).failure
-    return "" if not failure or running(machine, vmid) else failure
+    return commands.read([*APART, f"--unit={unit}", "--", *command], 30).failure
 
 
 def program(machine: Machine, vmid: int) -> list[str]:

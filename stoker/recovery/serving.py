@@ -112,7 +112,10 @@ class Serving:
         """Whether somebody listens on its port, as the node sees it: asking costs a process."""
         if not unit.main_pid or not unit.url:
             return False
-        port = urllib.parse.urlsplit(unit.url).port or 80
+        try:
+            port = urllib.parse.urlsplit(unit.url).port or 80
+        except ValueError:
+            return True  # no URL: whoever asks is told so
         pid = next(cgroups.members(self.machine, self._cgroup(unit)), None)
         if pid is None:
             return True  # not to be seen from here: then it is asked

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.recovery import files, in_time
+from stoker.recovery import asking, files, in_time
 from stoker.recovery.in_time import Budget, answers
 
 
@@ -79,3 +79,24 @@ def test_no_child_is_left() -> None:
 def children() -> set[str]:
     """Children of this process, which may have some of other tests, zombies included."""
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+def test_a_program_that_never_stops_talking_is_ended_at_its_deadline() -> None:
+    began = time.monotonic()
+    answer = asking.ask(["sh", "-c", "while :; do echo x; done"], 0.2)
+    assert answer.code is None
+    assert not answer.alive
+    assert time.monotonic() - began < 2
+
+
+def test_a_program_that_could_not_be_written_down_does_not_run_on() -> None:
+    pids: list[int] = []
+
+    def full(pid: int) -> None:
+        pids.append(pid)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        asking.ask(["sleep", "60"], 1.0, started=full)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stoker.health.acts import Change
-from stoker.recovery import locking
+from stoker.recovery import abandoned, locking
 from stoker.recovery.attempts import Attempts
 from stoker.recovery.locking import Busy, Held
 from stoker.recovery.machine import Machine
@@ -187,3 +188,25 @@ def test_files_are_whole_or_absent(machine: Machine) -> None:
     Record(machine, 200).remember(MASK)
     assert json.loads(Path(Record(machine, 200).path).read_text())["changes"]
     assert [p.name for p in Path(machine.run).iterdir()] == ["recovery-200.json"]
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"changes": 3}', '{"changes": [{"kind": "mask"}]}'])
+def test_a_record_that_is_none_is_as_if_it_were_not_there(machine: Machine, text: str) -> None:
+    Path(machine.run).mkdir()
+    for name in ("recovery-200.json", "abandoned.json", "attempts.json"):
+        Path(machine.run, name).write_text(text)
+    assert Record(machine, 200).changes == ()
+    assert abandoned.alive(machine) == []
+    assert Attempts(machine).made == frozenset()
+
+
+def test_a_lock_does_not_name_one_who_has_ended(machine: Machine) -> None:
+    path = locking.paths(machine, 200)[1]
+    Held([path], "somebody").free()
+    child = subprocess.Popen(["true"])
+    child.wait()
+    Path(path).write_text(json.dumps({"who": "an old run", "since": "then", "pid": child.pid}))
+    with Path(path).open(encoding="utf-8") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "an old run" not in locking.holder(path)
+        assert "lslocks" in locking.holder(path)

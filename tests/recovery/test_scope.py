@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stoker.recovery import journal, scope
+from stoker.recovery import journal, printing, recover, scope
 from stoker.recovery.machine import Machine
 
 RUN = """
@@ -116,3 +118,42 @@ def test_it_is_started_from_a_copy_of_the_packed_file(
     words = scope.program(machine, 200)
     assert words[1:] == ["-I", f"{machine.run}/recover-200.pyz"]
     assert Path(words[2]).read_bytes() == b"packed"
+
+
+def test_two_calls_at_the_same_moment_follow_one_run(machine: Machine) -> None:
+    """The service's name is taken before its run has begun to write."""
+    threading.Timer(0.1, started, (machine,)).start()
+    assert scope.begins(machine, 200, 5.0)
+
+
+def test_a_run_that_nobody_began_is_not_waited_for(machine: Machine) -> None:
+    assert not scope.begins(machine, 200, 0.0)
+
+
+@pytest.mark.parametrize("name", ["../../x", "-Hroot@node", "a b", "x$(id).service", "x.mount"])
+def test_a_unit_is_a_services_name(name: str) -> None:
+    parser = argparse.ArgumentParser()
+    recover.add_to(parser.add_subparsers())
+    with pytest.raises(SystemExit):
+        parser.parse_args(["recover", "200", f"--unit={name}"])
+    assert parser.parse_args(["recover", "200", "--unit=sglang@0"]).unit == ["sglang@0.service"]
+
+
+def test_what_a_container_says_moves_no_cursor() -> None:
+    told = {"time": 0.0, "rung": "Z", "event": "log", "text": "\x1b[2Jall is well\x9b1A\r"}
+    assert "\x1b" not in printing.sentence(told)
+    assert "\x9b" not in printing.sentence(told)
+
+
+def test_a_run_goes_on_where_its_journal_finds_no_room() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        journal.Journal(full.fileno()).tell("act", "a line")
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "stoker.recovery", "status"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert done.stderr == b""

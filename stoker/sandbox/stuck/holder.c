@@ -3,6 +3,8 @@
  *
  *   holder MODE NODE...        hold the nodes
  *   holder without-pdeathsig COMMAND...   run a command whose children outlive it
+ *
+ * After LIFE_S seconds those that renew themselves end, whoever forgot them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,9 +21,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHAINS 40
+#define LIFE_S 3600
 
 static int die(const char *what) {
     perror(what);
@@ -69,29 +73,41 @@ static int forked_child(void) {
     return 0;
 }
 
+static int forgotten(void) {
+    struct timespec now;
+    static time_t began;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!began) began = now.tv_sec;
+    return now.tv_sec - began > LIFE_S;
+}
+
 /* Not a holder itself: starts one anew as soon as it is gone. */
 static int respawner(char **nodes) {
-    for (;;) {
+    while (!forgotten()) {
         pid_t child = fork();
         if (child == 0) {
             if (open_all(nodes)) _exit(1);
+            alarm(LIFE_S);
             wait_for_ever();
         }
         waitpid(child, NULL, 0);
         usleep(100000);
     }
+    return 0;
 }
 
 /* Each process of a chain leaves its files to a child after a second: no pid stays. */
 static int fork_bomb(void) {
     signal(SIGCHLD, SIG_IGN);
+    forgotten();
     for (int chain = 1; chain < CHAINS; chain++)
         if (fork() == 0) break;
-    for (;;) {
+    while (!forgotten()) {
         sleep(1);
         pid_t next = fork();
         if (next > 0) _exit(0);
     }
+    return 0;
 }
 
 /* Writes to its standard output for as long as that takes it. */
