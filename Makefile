@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-rest sandbox-test scenarios bench bench-recovery bench-full lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test scenarios bench bench-recovery bench-full lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -33,13 +33,17 @@ down: ## remove the demo's node and containers; downloads are kept
 test: unit sandbox-test ## everything that proves the project, in order of cost
 
 unit: $(VENV)/.complete ## lint, types and the tests that need no container
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync unit-agent unit-rest
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync unit-agent unit-recovery unit-rest
 
 unit-agent: # mostly waiting, so it goes beside the rest
 	$(BIN)/pytest -q tests/pct -m "not sandbox"
 
+unit-recovery: # a process of its own: it forks, and pytest is large by then
+	$(BIN)/pytest -q tests/health tests/recovery -m "not sandbox and not gpu"
+
 unit-rest:
-	$(BIN)/pytest -q --ignore tests/pct -m "not sandbox and not gpu"
+	$(BIN)/pytest -q --ignore tests/pct --ignore tests/health --ignore tests/recovery \
+	  -m "not sandbox and not gpu"
 
 sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
 	$(BIN)/pytest -q -m sandbox --durations=10
