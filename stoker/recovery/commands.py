@@ -7,6 +7,7 @@ itself: ended half-way it would do more harm, and if it hangs it cannot be ended
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -21,6 +22,8 @@ ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
 
+MOST_BYTES = 1 << 20
+"""What a program may say; it cannot write more than that."""
 Started = Callable[[int, int], None]
 
 
@@ -65,6 +68,9 @@ def change(words: Sequence[str], limit_s: float, started: Started = lambda pid, 
 def _run(words: Sequence[str], limit_s: float, end: bool, tell: Started) -> Ran:
     began = time.monotonic()
     with _memory("out") as out, _memory("err") as err:
+        for said in (out, err):
+            os.ftruncate(said.fileno(), MOST_BYTES)
+            _seal(said)
         try:
             child = subprocess.Popen(
                 list(words),
@@ -88,7 +94,12 @@ def _run(words: Sequence[str], limit_s: float, end: bool, tell: Started) -> Ran:
 
 def _memory(name: str) -> BinaryIO:
     """A file without a disk: a full one stops no recovery, and a child left behind can write on."""
-    return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC), "w+b")
+    return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+
+
+def _seal(stream: BinaryIO) -> None:
+    """It grows no more, whoever has it: it is the node's memory, and goes into containers."""
+    fcntl.fcntl(stream.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
 
 
 def _waited(child: subprocess.Popen[bytes], limit_s: float) -> int | None:
@@ -106,7 +117,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _text(stream: BinaryIO) -> str:
-    return os.pread(stream.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+    said = os.pread(stream.fileno(), MOST_BYTES, 0).rstrip(b"\0")  # the rest was never written
+    return said.decode("utf-8", "replace")
 
 
 def ticks_of(pid: int, proc: str = "/proc") -> int:

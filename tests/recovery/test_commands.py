@@ -53,3 +53,16 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_program_cannot_fill_the_nodes_memory() -> None:
+    """What is run in a container may be anything there."""
+    ran = commands.read(["sh", "-c", "yes; yes >&2"], 5.0)
+    assert ran.code is not None
+    assert len(ran.out) <= commands.MOST_BYTES
+    assert len(ran.err) <= commands.MOST_BYTES
+
+
+def test_what_a_program_says_is_all_there_is() -> None:
+    ran = commands.read(["sh", "-c", "echo yes; echo no >&2"], 5.0)
+    assert (ran.code, ran.out, ran.err) == (0, "yes\n", "no\n")

@@ -122,8 +122,13 @@ def test_it_is_started_from_a_copy_of_the_packed_file(
 
 def test_two_calls_at_the_same_moment_follow_one_run(machine: Machine) -> None:
     """The service's name is taken before its run has begun to write."""
-    threading.Timer(0.1, started, (machine,)).start()
+    children: list[subprocess.Popen[str]] = []
+    later = threading.Timer(0.1, lambda: children.append(started(machine)))
+    later.start()
     assert scope.begins(machine, 200, 5.0)
+    later.join()
+    on(children[0], 4)
+    assert children[0].wait(5) == 0
 
 
 def test_a_run_that_nobody_began_is_not_waited_for(machine: Machine) -> None:
