@@ -17,6 +17,7 @@ from stoker.sandbox import state as states
 from stoker.sandbox.tenant import PORT
 from tests.sandbox.site import ROOT, Site, standing
 
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNITS = "/usr/local/lib/systemd/system"
 _UNIT = """\
 [Unit]
@@ -68,8 +69,8 @@ class Room:
     site: Site
 
     def inside(self, script: str, check: bool = True) -> str:
-        """A shell script in CT 200."""
-        words = f"pct exec 200 -- sh -c {_quoted(script)}"
+        """A shell script in CT 200, without pct exec, which is as slow here as a real one."""
+        words = f"lxc-attach -n 200 --clear-env -v {PATH} -- sh -c {shlex.quote(script)}"
         return self.site.node(words, check=check).stdout
 
     def recover(self, *words: str) -> Recovery:
@@ -186,7 +187,3 @@ class Neighbour:
                 urllib.request.urlopen(f"http://{self.address}:{PORT}/v1/models", timeout=5).close()
             except OSError as error:
                 self.missed.append(f"question {self.asked}: {error}")
-
-
-def _quoted(script: str) -> str:
-    return shlex.quote(script)
