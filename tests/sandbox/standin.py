@@ -93,6 +93,10 @@ class Room:
             self.inside("systemctl reset-failed sglang@3; systemctl start sglang@3")
             self.until_answers(3)
 
+    def alone(self) -> None:
+        """Stop the sister server, so that the container may be restarted."""
+        self.inside("systemctl stop sglang@3")
+
     def pid(self, gpu: int) -> str:
         """Main process of the stand-in server on that GPU; 0: none."""
         show = f"systemctl show -p MainPID --value sglang@{gpu}.service"

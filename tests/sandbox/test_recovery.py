@@ -94,16 +94,21 @@ def test_a_holder_by_mapping_alone_is_found(at: Room, record_property: Note) -> 
 @pytest.mark.scenario("K6", "L7")
 def test_a_respawner_needs_the_container_restarted(at: Room, record_property: Note) -> None:
     at.stuck("respawner")
+    refused = at.recover("--serve", RESTART)
+    assert refused.code == 11, refused.text
+    assert "sglang@3.service, which answers" in refused.text
+    assert at.answers(3)
+    at.alone()
     refused = at.recover("--serve")
     assert refused.code == 11, refused.text
     assert RESTART in refused.text
-    assert at.answers(3), "what needs a permission is not begun"
     assert "R4" in cleared(at, record_property, RESTART).rungs
 
 
 @pytest.mark.scenario("K7")
 def test_a_fork_bomb_ends_at_the_latest_with_the_container(at: Room, record_property: Note) -> None:
     at.stuck("fork-bomb")
+    at.alone()
     cleared(at, record_property, RESTART)
 
 
@@ -151,6 +156,7 @@ def test_memory_held_by_the_container_itself_comes_back_with_its_restart(
     at: Room, record_property: Note
 ) -> None:
     at.stuck("release-after-container-stop")
+    at.alone()
     assert "R4" in cleared(at, record_property, RESTART).rungs
 
 
@@ -167,6 +173,7 @@ def test_memory_that_hangs_on_persistence_is_freed_by_switching_it(
 @pytest.mark.scenario("L7", "L8")
 def test_memory_that_stays_needs_a_reset_that_was_allowed(at: Room, record_property: Note) -> None:
     at.stuck("never-release")
+    at.alone()
     refused = at.recover("--serve", RESTART)
     assert refused.code == 11, refused.text
     assert RESET in refused.text
