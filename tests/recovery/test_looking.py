@@ -223,7 +223,7 @@ class TestNvidiaSmi:
     ) -> None:
         monkeypatch.setattr(nvidia_smi, "LIMIT_S", 20)
         record = f"{node.run}/smi.json"
-        wait = f"while [ ! -e {record} ]; do sleep 0.01; done"
+        wait = f"until grep -q pid {record}; do sleep 0.01; done"
         trees.smi(tmp_path / "bin", f"{wait}; cp {record} {tmp_path}/told")
         look(node)
         told = json.loads((tmp_path / "told").read_text() or "{}")
