@@ -44,8 +44,11 @@ class Row:
     refuses: tuple[Refuses, ...] = ()
 
     def limit_s(self, permitted: Permitted) -> float:
-        """The bound; of the wait for memory the human's own."""
-        return permitted.release_s if self.step == "wait" else self.bound_s
+        """The bound; of what waits for memory alone never more than the human's own."""
+        if self.step == "wait":
+            return permitted.release_s
+        waits = self.step == "bounce_persistence"
+        return min(self.bound_s, permitted.release_s) if waits else self.bound_s
 
 
 def terminal(name: str, title: str, seen: Sees, *why: Refuses, next: str = "human") -> Row:
