@@ -84,7 +84,8 @@ def scan_incomplete(s: Situation) -> Refusal | None:
 
 def anybody_holds(s: Situation) -> Refusal | None:
     """anybody but nvidia-persistenced holds or may hold the GPU"""
-    holders = (*s.ours, *s.strangers)
+    dirty = frozenset(gpu.uuid for gpu in s.dirty)
+    holders = tuple(holder for holder in (*s.ours, *s.strangers) if s.on(holder) & dirty)
     if not holders:
         return None
     return Refusal(f"the GPU is held by {named(holders)}", "stop it, then run again", FOREIGN)

@@ -395,8 +395,9 @@ def test_a_server_that_answers_is_not_restarted_for_memory_elsewhere() -> None:
     look = replace(both, containers=(container(200, 0, 1),))
     sister = unit("sglang@1.service", "healthy")
     decision = decide(situation(look, unit(), sister, done=ENDED, restart=True))
-    assert (decision.rung, decision.step, decision.code) == ("R4", "", 11)
-    assert "which answers" in decision.why
+    assert any("which answers" in one.reason for one in decision.refused if one.rung == "R4")
+    # Nobody has the GPU itself, and the sister's is another one.
+    assert decision.rung == "R4b"
 
 
 def test_a_shutdown_in_vain_has_ended_before_the_stop_needs_its_lock() -> None:
