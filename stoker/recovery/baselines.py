@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict
 
-from stoker.recovery import files
+from stoker.recovery import stored
 from stoker.recovery.machine import Machine
 from stoker.recovery.replacing import replace
 
@@ -22,11 +22,7 @@ Learned = Dict[str, Dict[str, int]]
 
 def load(machine: Machine) -> Learned:
     """What has been learned; a file that cannot be read is as none."""
-    try:
-        told = json.loads(files.text(_path(machine)) or "{}")
-    except ValueError:
-        return {}
-    return {uuid: known for uuid, known in _of(told) if known}
+    return {uuid: known for uuid, known in _of(stored.load(_path(machine))) if known}
 
 
 def after(learned: Learned, version: str, free_mib: Dict[str, int]) -> Learned:

@@ -11,11 +11,10 @@ import fcntl
 import json
 import os
 import time
-from typing import Any
 
 from stoker.health import smi, smi_messages
 from stoker.health.seen import Smi
-from stoker.recovery import asking, files, process
+from stoker.recovery import asking, files, process, stored
 from stoker.recovery.machine import Machine
 from stoker.recovery.replacing import replace
 
@@ -88,7 +87,8 @@ def _my_turn(turn: int) -> bool:
 
 def _stuck(machine: Machine) -> str:
     """The command of ours that still is in the driver, in words; empty: none."""
-    told = [_json(f"{machine.run}/smi.json"), *_list(_json(f"{machine.run}/abandoned.json"))]
+    left = stored.load(f"{machine.run}/abandoned.json")
+    told = [stored.load(f"{machine.run}/smi.json"), *(left if isinstance(left, list) else [])]
     for one in told:
         if not isinstance(one, dict) or one.get("driver") is False:
             continue
@@ -106,14 +106,3 @@ def _ticks(machine: Machine, pid: int) -> int:
     except ValueError:
         return 0
     return 0 if stat.ended else stat.start_ticks
-
-
-def _json(path: str) -> Any:
-    try:
-        return json.loads(files.text(path) or "null")
-    except ValueError:
-        return None
-
-
-def _list(told: Any) -> list[Any]:
-    return told if isinstance(told, list) else []

@@ -7,15 +7,15 @@ import json
 import os
 from typing import Any
 
+from stoker.recovery import files
 from stoker.recovery.replacing import replace
 
 
 def load(path: str) -> Any:
     """The content; None if the file is absent or was cut short."""
     try:
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
-    except (OSError, ValueError):
+        return json.loads(files.text(path))
+    except ValueError:
         return None
 
 
