@@ -19,6 +19,7 @@ from stoker.health.seen import (
 )
 from stoker.health.situation import Situation
 from stoker.health.units import UnitState
+from tests.health import looks
 
 OK = Smi("ok", 0, "", 0.2)
 WHOLE = Completeness(True, (), (), 0.1)
@@ -28,27 +29,16 @@ ATTACHED = "/lxc/200/ns/.lxc"
 
 
 def gpu(n: int = 0, used: int | None = 600, **more: Any) -> Gpu:
-    """GPU-n of a node, at its baseline."""
+    """GPU-n of a node, at a baseline that was not learned."""
     given: dict[str, Any] = {
-        "uuid": f"GPU-{n}",
         "bdf": f"0000:0{n + 1}:00.0",
-        "minor": n,
-        "index": n,
         "name": "card",
-        "binding": "nvidia",
-        "total_mib": 97887,
         "reserved_mib": 600,
         "used_mib": used,
         "baseline_mib": 1024,
         "baseline_learned": False,
-        "utilization_pct": 0,
-        "persistence": True,
-        "recovery_action": "None",
-        "error": "",
-        "off_bus": False,
-        "uvm_retained": None,
     }
-    return Gpu(**{**given, **more})
+    return looks.gpu(n, **{**given, **more})
 
 
 def owner(cgroup: str) -> Owner:
