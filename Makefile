@@ -67,7 +67,7 @@ lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)
 
 tables: $(VENV)/.complete ## make the tables of stoker/health from their rows
-	$(BIN)/python tables/build.py
+	$(BIN)/python -m tables.build
 
 requirements: $(VENV)/.complete ## refresh requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -1,4 +1,4 @@
-"""Make the tables of `stoker/health` from their rows: `python tables/build.py [--check]`.
+"""Make the tables of `stoker/health` from their rows: `python -m tables.build [--check]`.
 
 Rows are YAML, which a Proxmox host's bare python3 cannot read: what it reads is one JSON file. The
 rows are checked here, once, by name of file and key.
@@ -6,13 +6,17 @@ rows are checked here, once, by name of file and key.
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-DATA = Path(__file__).parent.parent / "stoker" / "health" / "data"
+from tables import crash_rows
+
+HEALTH = Path(__file__).parent.parent / "stoker" / "health"
+PLACES = (HEALTH / "data", HEALTH / "crash" / "data")
+"""Each holds its rows, and the one file made of them."""
 BUILT = "tables.json"
 CEILINGS = {"info", "app", "reset", "reboot", "human"}
 
@@ -35,15 +39,26 @@ SCHEMAS: dict[str, dict[str, type]] = {
     },
 }
 
+# Table -> what is wrong with its rows, where a schema of flat rows cannot say it.
+CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
+    "crash_classes": crash_rows.problems_of_classes,
+    "crash_causes": crash_rows.problems_of_causes,
+}
+
 
 def main(words: list[str]) -> int:
     """Writes the tables, or with `--check` only says whether they are fresh."""
-    tables, problems = read(DATA)
+    return max(build(place, words == ["--check"]) for place in PLACES)
+
+
+def build(place: Path, check: bool) -> int:
+    """One place's tables; 1: older than their rows, 2: the rows are wrong."""
+    tables, problems = read(place)
     if problems:
         print("cannot build the tables; correct these rows:", *problems, sep="\n", file=sys.stderr)
         return 2
-    text, path = rendered(tables), DATA / BUILT
-    if words == ["--check"]:
+    text, path = rendered(tables), place / BUILT
+    if check:
         if path.is_file() and path.read_text() == text:
             return 0
         print(f"{path.name} is older than its rows; run `make tables`", file=sys.stderr)
@@ -66,11 +81,13 @@ def read(directory: Path) -> tuple[dict[str, Any], list[str]]:
     tables, problems = {}, []
     for path in sorted(directory.glob("*.yaml")):
         schema = SCHEMAS.get(path.stem)
-        if schema is None:
+        check = CHECKS.get(path.stem)
+        if schema is None and check is None:
             problems.append(f"{path.name}: there is no such table; describe its rows in {__file__}")
             continue
         rows = yaml.safe_load(path.read_text())
-        problems += [f"{path.name}: {problem}" for problem in problems_of(rows, schema)]
+        found = check(rows) if check else problems_of(rows, schema or {})
+        problems += [f"{path.name}: {problem}" for problem in found]
         tables[path.stem] = rows
     return tables, problems
 

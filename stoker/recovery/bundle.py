@@ -28,6 +28,8 @@ ASK_TOKEN = "stoker/recovery/data/ask_token.py"
 """Where the token's script lies in the file; in a checkout it is stoker/serving/inside's."""
 TOLD = tuple(f"stoker/health/{name}.py" for name in ("evidence", "refusals", "costly"))
 """Modules whose functions' docstrings are the words of the ladder's rows."""
+CRASH = "stoker/health/crash/"
+"""Not in the file: a node hands over what its kernel says, it classifies no log."""
 LONGEST_WORD = 128 * 1024
 """The kernel's limit of one word of a command line, in bytes (MAX_ARG_STRLEN)."""
 
@@ -123,6 +125,8 @@ def _files() -> Iterator[tuple[str, bytes]]:
     for package in ("health", "recovery"):
         for path in (STOKER / package).rglob("*"):
             name = "stoker/" + path.relative_to(STOKER).as_posix()
+            if name.startswith(CRASH):
+                continue
             # The rows' sources (YAML) stay at home: what is loaded is the table made of them.
             if path.suffix in (".py", ".json") and path != Path(__file__) and name != ASK_TOKEN:
                 yield name, path.read_bytes()

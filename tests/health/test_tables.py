@@ -29,7 +29,7 @@ def test_the_tables_are_fresh() -> None:
 
 def test_an_old_table_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "xids.yaml").write_text(yaml.safe_dump([ROW]))
-    monkeypatch.setattr(build, "DATA", tmp_path)
+    monkeypatch.setattr(build, "PLACES", (tmp_path,))
     assert build.main(["--check"]) == 1
     assert build.main([]) == 0
     assert build.main(["--check"]) == 0
@@ -73,7 +73,7 @@ def test_a_table_without_a_description_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "weather.yaml").write_text("[]")
-    monkeypatch.setattr(build, "DATA", tmp_path)
+    monkeypatch.setattr(build, "PLACES", (tmp_path,))
     assert build.main([]) == 2
     assert "weather.yaml: there is no such table" in capsys.readouterr().err
 

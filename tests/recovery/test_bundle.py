@@ -40,6 +40,7 @@ def test_it_holds_health_recovery_their_tables_and_the_token_script_only() -> No
     assert bundle.ASK_TOKEN in names()
     assert "stoker/recovery/bundle.py" not in names()
     assert {Path(name).suffix for name in names()} <= {".py", ".json"}
+    assert not [name for name in names() if name.startswith(bundle.CRASH)]
 
 
 def test_all_of_it_is_python_3_9() -> None:
