@@ -1,5 +1,5 @@
-"""A container's GPUs as its node sees them: who holds one from outside, where no look from inside
-can reach."""
+"""A container as its node sees it, where no look from inside can reach: who holds one of its GPUs
+from outside, and what the node knows of a death in it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,8 @@ from pyinfra import logger
 from pyinfra.api import OperationError
 
 from stoker.facts.gpu_node import LOOK_S, seen
+from stoker.facts.host_side import read, words
+from stoker.health.crash.death import HostSide
 from stoker.health.retained import watches_only
 from stoker.health.seen import Holder, Seen
 from stoker.recovery import bundle
@@ -60,6 +62,26 @@ def told(host: Any, unit: Unit) -> list[str]:
     ]
 
 
+def host_side(host: Any, since: float) -> HostSide | None:
+    """The node's half of a death in this container, looked at from then on (seconds since 1970).
+
+    None, with a warning where there is a node, if it cannot be asked. Nothing is changed.
+    """
+    vmid = _vmid(host)
+    if vmid is None:
+        return None
+    try:
+        ran = host.connector.node.run(bundle.command(words(vmid, since)), timeout=LOOK_S)
+        found = read(ran.stdout) if ran.code == 0 else None
+        why = _last_line(ran.stderr)
+    except OSError as error:  # the node, or the line to it
+        found, why = None, str(error)
+    if found is None:
+        said = f"the node of CT {vmid} cannot say what it saw: {why}; see journalctl -k there"
+        host.log(said, log_func=logger.warning)
+    return found
+
+
 def gpus_of(look: Seen, vmid: int, unit: Unit) -> list[tuple[int, str]]:
     """Number inside the container and UUID of each GPU of the unit that the node knows.
 
@@ -103,17 +125,25 @@ def _line(index: int, holder: Holder) -> str:
 
 def _look(host: Any, units: Sequence[Unit]) -> Seen | None:
     """A quick look from the node of this container, without nvidia-smi."""
-    connector = getattr(host, "connector", None)
-    vmid = getattr(connector, "vmid", None)
-    if connector is None or vmid is None or not any(unit.gpus for unit in units):
+    vmid = _vmid(host)
+    if vmid is None or not any(unit.gpus for unit in units):
         return None
-    ran = connector.node.run(bundle.command(["look", "--json", "--no-smi"]), timeout=LOOK_S)
+    ran = host.connector.node.run(bundle.command(["look", "--json", "--no-smi"]), timeout=LOOK_S)
     if ran.code != 0:
-        last = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or "nothing"
         host.log(
-            f"the node of CT {vmid} cannot say who holds its GPUs: {last}; see "
+            f"the node of CT {vmid} cannot say who holds its GPUs: {_last_line(ran.stderr)}; see "
             "stoker gpus, each server waits for its GPUs by itself too",
             log_func=logger.warning,
         )
         return None
     return seen(json.loads(ran.stdout))
+
+
+def _vmid(host: Any) -> int | None:
+    """Of a container that is reached through its node."""
+    vmid = getattr(getattr(host, "connector", None), "vmid", None)
+    return None if vmid is None else int(vmid)
+
+
+def _last_line(said: bytes) -> str:
+    return said.decode("utf-8", "replace").strip().rpartition("\n")[2] or "nothing"

@@ -7,9 +7,9 @@ import os
 import sys
 from typing import Optional, Sequence
 
-from stoker.recovery import clear, look, recover, status, watch
+from stoker.recovery import clear, evidence, look, recover, status, watch
 
-COMMANDS = (look, recover, status, clear, watch)
+COMMANDS = (look, evidence, recover, status, clear, watch)
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:

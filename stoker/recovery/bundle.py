@@ -3,7 +3,8 @@
 python3 -m stoker.recovery.bundle stoker.pyz
 
 It is made and sent by the operator's machine, and holds what every node needs and nothing else:
-these two packages, their tables, and the script that asks a server for a token.
+these two packages, their tables, and the script that asks a server for a token. A node tells what
+it saw of a crash, and classifies none: of `health/crash` only the words for that are in it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ ASK_TOKEN = "stoker/recovery/data/ask_token.py"
 TOLD = tuple(f"stoker/health/{name}.py" for name in ("evidence", "refusals", "costly"))
 """Modules whose functions' docstrings are the words of the ladder's rows."""
 CRASH = "stoker/health/crash/"
-"""Not in the file: a node hands over what its kernel says, it classifies no log."""
+TELLS = (f"{CRASH}__init__.py", f"{CRASH}death.py")
+"""What a node needs of the classifier: the types of its own half."""
 LONGEST_WORD = 128 * 1024
 """The kernel's limit of one word of a command line, in bytes (MAX_ARG_STRLEN)."""
 
@@ -125,7 +127,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
     for package in ("health", "recovery"):
         for path in (STOKER / package).rglob("*"):
             name = "stoker/" + path.relative_to(STOKER).as_posix()
-            if name.startswith(CRASH):
+            if name.startswith(CRASH) and name not in TELLS:
                 continue
             # The rows' sources (YAML) stay at home: what is loaded is the table made of them.
             if path.suffix in (".py", ".json") and path != Path(__file__) and name != ASK_TOKEN:

@@ -24,11 +24,16 @@ class Group:
 
 def seen(machine: Machine, vmid: int) -> Group:
     """The group of that container; one that has none is stopped."""
-    for root in _ROOTS:
-        folder = f"{machine.cgroup}{root}/lxc/{vmid}"
-        if os.path.isdir(folder) and _populated(folder):
-            return Group("frozen" if _frozen(folder) else "running", _init(machine, folder))
-    return Group("stopped", None)
+    folder = place(machine, vmid)
+    if not folder:
+        return Group("stopped", None)
+    return Group("frozen" if _frozen(folder) else "running", _init(machine, folder))
+
+
+def place(machine: Machine, vmid: int) -> str:
+    """The folder of that container's group with its processes; empty: it has none."""
+    folders = (f"{machine.cgroup}{root}/lxc/{vmid}" for root in _ROOTS)
+    return next((one for one in folders if os.path.isdir(one) and _populated(one)), "")
 
 
 def _populated(folder: str) -> bool:

@@ -23,7 +23,7 @@ def read(machine: Machine) -> list[str]:
     if journal.code == 0 and journal.out:
         return journal.out.splitlines()
     ring = asking.ask(_RING, LIMIT_S, keep=_matters)
-    return [dated(line, _boot_time(machine)) for line in ring.out.splitlines()]
+    return [dated(line, boot_time(machine)) for line in ring.out.splitlines()]
 
 
 def dated(line: str, booted: float) -> str:
@@ -39,6 +39,7 @@ def _matters(line: bytes) -> bool:
     return bool(_RELEVANT.search(line))
 
 
-def _boot_time(machine: Machine) -> float:
+def boot_time(machine: Machine) -> float:
+    """When the kernel started, seconds since 1970; 0 if it does not say."""
     told = re.search(r"^btime (\d+)$", files.text(f"{machine.proc}/stat"), re.MULTILINE)
     return float(told[1]) if told else 0.0

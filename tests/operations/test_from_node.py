@@ -12,9 +12,11 @@ from stoker.facts.gpu_node import seen
 from stoker.facts.startup import Startup
 from stoker.health.seen import Holder, Owner, Seen
 from stoker.operations import from_node, starting
+from stoker.pct.errors import PctError
 from stoker.serving.following import Patience
 from stoker.serving.unit import Unit
 from tests.facts.test_gpu_node import looked
+from tests.facts.test_host_side import SIDE
 from tests.operations.hosts import FakeHost
 from tests.operations.test_starting import DEAD, DOWN
 from tests.serving.flagsets import units
@@ -155,3 +157,45 @@ def test_memory_without_a_holder_is_sent_to_recovery(monkeypatch: pytest.MonkeyP
         "on its node nobody is seen to hold it: see what recovery says of CT 200, pyinfra --dry "
         "INVENTORY recover.py"
     ]
+
+
+class Telling:
+    """An agent that says this to whatever it is asked."""
+
+    def __init__(self, code: int, stdout: str = "", stderr: str = "") -> None:
+        self.said = SimpleNamespace(code=code, stdout=stdout.encode(), stderr=stderr.encode())
+        self.asked: list[str] = []
+
+    def run(self, command: str, timeout: float) -> Any:
+        self.asked.append(command)
+        return self.said
+
+
+def asked(node: Any) -> FakeHost:
+    host = FakeHost({})
+    host.connector = SimpleNamespace(vmid=200, node=node)  # type: ignore[attr-defined]
+    return host
+
+
+def test_the_nodes_half_of_a_death_is_asked_for_its_own_container() -> None:
+    node = Telling(0, json.dumps(asdict(SIDE)))
+    assert from_node.host_side(asked(node), 1796000000.0) == SIDE
+    assert node.asked[0].endswith(" evidence 200 --since 1796000000")
+
+
+def test_a_node_that_cannot_say_what_it_saw_is_a_warning_and_no_failure() -> None:
+    class Gone:
+        def run(self, command: str, timeout: float) -> Any:
+            raise PctError("pve1 does not answer")
+
+    for node, why in (
+        (Telling(1, "", "a\nImportError: lzma"), "ImportError: lzma"),
+        (Gone(), "pve1"),
+    ):
+        host = asked(node)
+        assert from_node.host_side(host, 1796000000.0) is None
+        assert host.said[0].startswith(f"the node of CT 200 cannot say what it saw: {why}")
+
+
+def test_a_container_without_a_node_has_no_half_of_one() -> None:
+    assert from_node.host_side(FakeHost({}), 1796000000.0) is None

@@ -40,7 +40,11 @@ def test_it_holds_health_recovery_their_tables_and_the_token_script_only() -> No
     assert bundle.ASK_TOKEN in names()
     assert "stoker/recovery/bundle.py" not in names()
     assert {Path(name).suffix for name in names()} <= {".py", ".json"}
-    assert not [name for name in names() if name.startswith(bundle.CRASH)]
+
+
+def test_of_the_classifier_a_node_has_only_the_words_for_its_own_half() -> None:
+    crash = [name for name in names() if name.startswith(bundle.CRASH)]
+    assert crash == list(bundle.TELLS)
 
 
 def test_all_of_it_is_python_3_9() -> None:
@@ -53,7 +57,7 @@ def test_all_of_it_is_python_3_9() -> None:
 
 def test_a_bare_python_finds_every_command_in_it(tmp_path: Path) -> None:
     bundle.main([str(tmp_path / "stoker.pyz")])
-    for command in ("look", "recover", "status", "clear", "watch"):
+    for command in ("look", "evidence", "recover", "status", "clear", "watch"):
         done = subprocess.run(
             [tmp_path / "stoker.pyz", command, "--help"],
             cwd="/",
