@@ -18,6 +18,12 @@ _HEADER = re.compile(
     r"((?:authorization|x-api-key)\s*:\s*(?:(?:bearer|basic)\s+)?|\bbearer\s+)\S+", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,30}://)[^/@\s]+@", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"((?<![A-Za-z0-9])[A-Za-z0-9_.-]{{0,40}}{_SECRET}s?(?:=|: ?| )['\"]?)"
+    r"(?=[^\s'\",)]{0,200}[0-9_-])(?!None\b)[^\s'\",)]{6,200}",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"\b(?:hf_|sk-|ghp_|glpat-|xox[bp]-)[A-Za-z0-9_-]{8,200}")
 _HIDDEN = "***"
 
 
@@ -54,3 +60,11 @@ def _script(text: str) -> str:
         shown.append(part if at % 2 else _word(part, before))
         before = before if at % 2 else part
     return "".join(shown)
+
+
+def text(line: str) -> str:
+    """A line of a log: values that a name makes a secret, and tokens of known forms, are `***`."""
+    line = _JSON.sub(rf'\1"{_HIDDEN}"', _HEADER.sub(rf"\1{_HIDDEN}", line))
+    line = _ADDRESS.sub(rf"\1{_HIDDEN}@", line)
+    line = _NAMED.sub(rf"\1{_HIDDEN}", line)
+    return _TOKEN.sub(_HIDDEN, re.sub(r"[^\x20-\x7e\u00a0-\uffff]", "?", line))

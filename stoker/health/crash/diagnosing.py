@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stoker.health.crash import choosing, ending, wording
+from stoker.health.crash.choosing import Outcome
+from stoker.health.crash.kernel_lines import candidates
+from stoker.health.crash.peeling import KERNEL, epoch
+from stoker.health.crash.reading import Reading
+from stoker.health.crash.runs import Candidate
 from stoker.health.crash.verdict import Verdict
 
 
@@ -13,14 +19,72 @@ def diagnose(chunks: Iterable[bytes], version: str = "", dmesg: Iterable[bytes] 
     `version`: SGLang's, if known; else it is taken from the log or stays unknown. `dmesg`: the
     node's kernel log, joined by time where both have one.
     """
-    for _ in chunks:
-        pass
+    reading = Reading()
+    reading.sieve.feed(chunks)
+    reading.end()
+    for one in candidates(dmesg, reading.run):
+        reading.run.add(one)
+    outcome = choosing.of_all(reading.loop, reading.run)
+    if outcome.cause:
+        return _failed(outcome, outcome.cause, reading.year, version)
+    return ending.verdict(outcome, reading, version)
+
+
+def _failed(outcome: Outcome, cause: Candidate, year: int | None, version: str) -> Verdict:
+    name = choosing.name_of(cause)
+    phase = phase_of(cause, outcome)
+    line = outcome.shown or cause
+    told = line if line.rule else cause
+    rule = cause.rule
+    confidence = rule.confidence if rule else "medium"
+    if rule and rule.role == "hint":
+        confidence = "medium"
     return Verdict(
-        name="silent_death",
-        phase="unknown",
-        line=None,
-        text="",
-        cause="the log shows no cause",
-        action="check the exit code, the node's kernel log and the OOM counters of that minute",
-        confidence="low",
+        name=name,
+        phase=phase,
+        line=line.number or None,
+        text=wording.shown(line.text),
+        cause=wording.cause(told, phase),
+        action=wording.action(
+            name, phase, rule.action if rule else "", outcome.run.phases.newer, version
+        ),
+        confidence=confidence,
+        time=epoch(line.stamp if line.stamp is not None else cause.stamp, line.year or year),
+        details=_details(outcome, cause),
     )
+
+
+def phase_of(cause: Candidate, outcome: Outcome) -> str:
+    """How far its rank had come."""
+    rule, run = cause.rule, outcome.run
+    if rule and rule.phase:
+        return rule.phase
+    phase = cause.phase
+    if phase == "ready" and cause.rule and cause.rule.name != "port_in_use":
+        phase = "decode" if run.served or cause.fatal else phase
+    if phase:
+        return phase
+    if cause.origin == KERNEL:
+        return _of_kernel_only(outcome)
+    return (rule.usual if rule else "") or "import"
+
+
+def _of_kernel_only(outcome: Outcome) -> str:
+    run = outcome.run
+    ours = [one for one in run.candidates if one.origin != KERNEL and one.stamp is None]
+    if not (run.phases.last or run.endings or run.served or ours):
+        return "host"
+    later = next((one.phase for one in run.candidates if one.phase), "")
+    return later or ("decode" if run.served else "unknown")
+
+
+def _details(outcome: Outcome, cause: Candidate) -> tuple[str, ...]:
+    """What else the log has for it, a few lines at most."""
+    told: list[str] = []
+    for one in outcome.run.candidates:
+        if one is cause or one is outcome.shown or len(told) >= 4:
+            continue
+        told.append(wording.shown(f"line {one.number}: {one.text}" if one.number else one.text))
+    if outcome.ending:
+        told.append(wording.shown(f"line {outcome.ending.number}: {outcome.ending.text}"))
+    return tuple(told)

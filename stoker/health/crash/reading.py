@@ -1,0 +1,381 @@
+"""The lines of a log, sorted into the runs of a server."""
+
+from __future__ import annotations
+
+import re
+
+from stoker.health.crash import phases, rules
+from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
+from stoker.health.crash.runs import Candidate, Ending, Run
+from stoker.health.crash.sieve import (
+    BATCHES,
+    BORING,
+    DECODE,
+    FOREIGN,
+    NEW,
+    PREFILL,
+    Sieve,
+)
+from stoker.health.crash.systemd import said_by_systemd
+from stoker.health.crash.tracebacks import Raised, Tracebacks
+
+_USAGE = re.compile(r"(?P<program>[\w./ -]{1,80}): error: (?P<said>.{1,4000})")
+_COMPILER = re.compile(r"[\w./+~-]{1,300}:\d{1,7}(?::\d{1,6})?: (?:fatal )?error: (?P<said>.*)")
+_TOOL = re.compile(
+    r"(?:nvcc|ptxas|gcc|g\+\+|cc1plus|c\+\+|ninja|nvlink)[\w./-]{0,40} {0,2}"
+    r"(?:info|fatal|error|: fatal error|: error) {0,3}: (?P<said>.*)"
+)
+_LOADER = re.compile(r"[\w./@+-]{1,300}: error while loading shared libraries: (?P<said>.*)")
+_WARNING = re.compile(r"[\w./+<>-]{1,300}:\d{1,7}: [A-Z]\w{0,40}Warning: (?P<said>.*)")
+_CAPABILITY = re.compile(r" {0,8}(?P<said>\S.{1,120} with CUDA capability sm_.*)")
+_RUN = re.compile(
+    r"(?:(?:/[\w./-]{1,80}|bash|sh|env|exec): )?(?:line )?(?:\d{1,5}: )?(?:exec: )?(?P<said>/\S.*)"
+)
+_CRASHED = re.compile(
+    r"Subprocess (?P<name>\S{1,64}) \(pid=\d{1,10}\) crashed with exit code (?P<status>-?\d{1,4})"
+)
+_ENDED = (
+    ("Received sigquit from a child process", False),
+    ("SIGQUIT received.", True),
+    ("terminate called after throwing", False),
+    ("terminate called without", False),
+)
+_ASKED = ("SIGTERM received", "Gracefully exiting")
+_SHELL = re.compile(
+    r"(?:[\w./ -]{1,120}: line \d{1,6}: {1,4}\d{1,10} |\[\d{1,3}\][+-]? {1,40}\d{0,10} ?)?"
+    r"(?P<how>Killed|Segmentation fault|Bus error|Aborted)(?: {1,4}\(core dumped\))?(?: .{0,300})?$"
+)
+# Letters that such a line holds -> its form, and whose words they are.
+_SAYINGS = (
+    (": error: ", _USAGE, "usage"),
+    ("error: ", _COMPILER, "compiler"),
+    (" : ", _TOOL, "compiler"),
+    (": fatal", _TOOL, "compiler"),
+    ("loading shared libraries", _LOADER, "loader"),
+    ("Warning: ", _WARNING, "warning"),
+    (" with CUDA capability ", _CAPABILITY, "warning"),
+    ("/python", _RUN, "shell"),
+    ("/sglang: ", _RUN, "shell"),
+)
+_LAST_WORDS = ("usage", "loader", "shell")
+_SHELLS = {"Killed": "-9", "Segmentation fault": "-11", "Bus error": "-7", "Aborted": "-6"}
+_RESTARTED = ("'python -m sglang.launch_server' is still supported",)
+_MOST_LOOP = 8
+"""Runs of a loop that are kept: its first ones."""
+_GONE_S = 3.0
+"""A start of the next run is not told from the end of this one in less."""
+
+
+class Reading:
+    """All runs of a log that matter: the last, and the first failure of the loop that led to it."""
+
+    def __init__(self) -> None:
+        self.run = Run()
+        self.loop: list[Run] = []
+        """Failed runs before this one, each started again by systemd: the first, and the first
+        that has a cause."""
+        self.tracebacks = Tracebacks()
+        self.sieve = Sieve(self.read)
+        self.year: int | None = None
+        self.letters = rules.letters() | phases.LETTERS
+
+    def read(self, number: int, raw: bytes, sieve: Sieve) -> tuple[int, bool]:
+        """One line that is not known to be boring."""
+        line = peel(number, raw)
+        if line.year is not None:
+            self.year = line.year
+        if line.origin == SYSTEMD:
+            kind = self._systemd(line)
+        elif line.origin == KERNEL:
+            kind = self._kernel(line)
+        else:
+            kind = self._program(line)
+        if line.stamp is not None and (kind == NEW or self.run.first_stamp is None):
+            self._clock(line)
+        return kind, bool(self.tracebacks.streams)
+
+    def end(self) -> None:
+        """The log is over."""
+        for raised in self.tracebacks.rest():
+            self._raised(raised)
+        self._close()
+
+    # What the program says
+
+    def _program(self, line: Line) -> int:
+        text = line.text
+        if text.startswith(("Decode batch", "Prefill batch")):
+            if self.tracebacks.streams:
+                self._traced(line)
+            return DECODE if text[0] == "D" else PREFILL
+        if not text.strip() and not self.tracebacks.streams:
+            return FOREIGN
+        new = False
+        if self.tracebacks.streams or self._structure(line):
+            new = self._traced(line)
+        if line.voice == "nccl":
+            return self._voiced(line, "nccl")
+        if line.voice == "torch":
+            return self._voiced(line, "torch")
+        if text[: rules.KEY] in self.letters:
+            new = self._message(line) or new
+        for mark, pattern, voice in _SAYINGS:
+            if mark in text:
+                new = self._said(line, pattern, voice) or new
+        return NEW if new or self._ended(line) else BORING
+
+    @staticmethod
+    def _structure(line: Line) -> bool:
+        """Whether a traceback, or an exception, may begin here."""
+        text = line.text
+        if text.startswith("  "):
+            return text.lstrip(" ").startswith('File "')
+        if text.endswith("(most recent call last):"):
+            return True
+        name = text[:120].partition(":")[0]
+        return name.endswith(("Error", "Exception", "OutOfResources")) and " " not in name
+
+    def _traced(self, line: Line) -> bool:
+        done = list(self.tracebacks.feed(line))
+        for raised in done:
+            self._raised(raised)
+        fresh = self.tracebacks.fresh(line)
+        if fresh:
+            fresh.phase, fresh.alive = self._phase(line.rank, fresh.frames), self.sieve.batches()
+        return bool(done or fresh or self.tracebacks.streams)
+
+    def _raised(self, raised: Raised) -> None:
+        line, run = raised.line, self.run
+        context = raised.context
+        if "Exception ignored in" in context or "Ignore import error" in context:
+            return
+        fatal = True if "hit an exception" in context else None
+        if "ASGI application" in context or "never retrieved" in context:
+            fatal = False
+        hit = rules.of_exception(raised, raised.phase)
+        known = [one for one in run.candidates if one.chain == raised.chain]
+        if raised.bare and hit is None:
+            return
+        if (hit is None and known) or any(one.rule for one in known):
+            return
+        for one in known:
+            run.candidates.remove(one)
+        phase = raised.phase
+        if rules.wrapped(raised):
+            phase = "graph_capture"
+        first = next((text for _, text in raised.said if text), "")
+        name = f"{raised.name}: {first}" if first else raised.name
+        run.add(
+            Candidate(
+                number=hit.number if hit else raised.number,
+                text=name if hit is None or hit.number == raised.number else hit.text,
+                rule=hit.rule if hit else None,
+                found={**(hit.found if hit else {}), "raised": name, **_where(raised)},
+                rank=line.rank,
+                stamp=line.stamp,
+                year=line.year,
+                phase=phase,
+                fatal=fatal,
+                alive=raised.alive,
+                origin=PROGRAM,
+                chain=raised.chain,
+            )
+        )
+
+    def _voiced(self, line: Line, voice: str) -> int:
+        for rule, found in rules.of_voice(voice, line.text):
+            self._add(line, rule, found)
+            return NEW
+        return BORING
+
+    def _message(self, line: Line) -> bool:
+        text, run = line.text, self.run
+        if text.startswith("server_args=ServerArgs(") and run.phases.last not in ("", "import"):
+            self._next(linked=False)
+        if run.died and self._restarted(line):
+            self._next(linked=False)
+        if self.run.phases.mark(line.number, line.stamp, line.rank, text):
+            return True
+        for rule, found in rules.of_message(text):
+            self._add(line, rule, found)
+            return True
+        return False
+
+    def _restarted(self, line: Line) -> bool:
+        """Whether this is the beginning of another start, though nothing of systemd's says so."""
+        if not line.text.startswith(("Init torch distributed begin", "Init parallel begin")):
+            return False
+        died = self.run.endings[0]
+        known = line.stamp is not None and died.stamp is not None
+        return known and line.stamp - died.stamp >= _GONE_S  # type: ignore[operator]
+
+    def _said(self, line: Line, pattern: re.Pattern[str], voice: str) -> bool:
+        """What argparse, a compiler, the dynamic loader, a shell or a warning say."""
+        found = pattern.match(line.text)
+        if not found:
+            return False
+        for rule, groups in rules.of_voice(voice, found["said"]):
+            self._add(line, rule, groups, fatal=True if voice in _LAST_WORDS else None)
+            return True
+        return False
+
+    def _ended(self, line: Line) -> bool:
+        text, run = line.text, self.run
+        if text.startswith("Fatal Python error: "):
+            for rule, found in rules.of_voice("fatal", text[20:]):
+                self._add(line, rule, found, fatal=True)
+                break
+            self._ending(line, "wrapper")
+            return True
+        for start, running in _ENDED:
+            if text.startswith(start):
+                run.served = run.served or running
+                self._ending(line, "wrapper")
+                return True
+        if text.startswith("Subprocess "):
+            crashed = _CRASHED.match(text)
+            if crashed:
+                self._ending(line, "wrapper", crashed["status"])
+                return True
+        if text.startswith(_ASKED):
+            if run.stop is None:
+                run.stop = self._made(line, "stop")
+            return True
+        if any(said in text for said in _RESTARTED) and (run.died or run.phases.last):
+            self._next(linked=False)
+            return True
+        if any(how in text for how in _SHELLS):
+            ended = _SHELL.match(text)
+            if ended:
+                self._ending(line, "wrapper", _SHELLS[ended["how"]])
+                return True
+        return False
+
+    # What systemd and the kernel say
+
+    def _systemd(self, line: Line) -> int:
+        said = said_by_systemd(line.text)
+        self.run.systemd += 1
+        if said is None:
+            for rule, found in rules.of_voice("systemd", line.text):
+                self._add(line, rule, found, fatal=True)
+                return NEW
+            return FOREIGN
+        kind, status = said
+        run = self.run
+        if kind == "starting":
+            self._next(linked=run.restart is not None)
+            self.run.starting = True
+        elif kind == "started":
+            if not run.starting:
+                self._next(linked=run.restart is not None)
+            self.run.starting = False
+        elif kind == "restart":
+            run.restart = self._made(line, "restart", status)
+        elif kind == "limit":
+            run.limit = True
+        elif kind == "stopping":
+            run.stop = run.stop or self._made(line, "stop")
+        else:
+            self._ending(line, kind, status)
+            for rule, found in rules.of_voice("systemd", line.text):
+                self._add(line, rule, found, fatal=True)
+                break
+        return NEW
+
+    def _kernel(self, line: Line) -> int:
+        self.run.kernel += 1
+        for rule, found in rules.of_voice("kernel", line.text):
+            self._add(line, rule, found, fatal=None)
+            return NEW
+        return FOREIGN
+
+    # The run
+
+    def _add(
+        self, line: Line, rule: rules.Rule, found: dict[str, str], fatal: bool | None = None
+    ) -> None:
+        self.run.add(
+            Candidate(
+                number=line.number,
+                text=line.text,
+                rule=rule,
+                found=found,
+                rank=line.rank,
+                stamp=line.stamp,
+                year=line.year,
+                phase=self._phase(line.rank, []),
+                fatal=fatal,
+                alive=self.sieve.batches(),
+                origin=line.origin,
+                gpu=line.gpu,
+            )
+        )
+
+    def _phase(self, rank: str, frames: list[str]) -> str:
+        batch = self.sieve.last_batch()
+        kind = BATCHES.get(batch[1], "") if batch[0] >= self.run.first else ""
+        phase = self.run.phases.of(rank, (batch[0], kind))
+        framed = phases.of_frames(frames)
+        if phase in phases.RUNNING and framed in ("prefill", "decode"):
+            return framed if phase == "ready" or framed == "prefill" else _innermost(frames, phase)
+        return phase or framed
+
+    def _ending(self, line: Line, kind: str, status: str = "") -> None:
+        self.run.ending(self._made(line, kind, status))
+
+    def _made(self, line: Line, kind: str, status: str = "") -> Ending:
+        phase = self._phase(line.rank, [])
+        return Ending(line.number, line.text, line.stamp, line.year, kind, status, phase)
+
+    def _clock(self, line: Line) -> None:
+        run = self.run
+        if run.first_stamp is None:
+            run.first_stamp = line.stamp
+        run.last_stamp, run.last_year, run.last = line.stamp, line.year, line.number
+
+    def _close(self) -> None:
+        """What the run's lines that nobody read add up to."""
+        run, sieve = self.run, self.sieve
+        run.alive = sieve.batches()
+        number, kind, raw = sieve.last_batch()
+        if number > run.first:
+            run.served = True
+            run.decoded = run.decoded or kind == DECODE
+            run.alive_stamp = peel(number, raw).stamp
+        run.program = sieve.program() - run.program + len(run.candidates)
+        run.program += 1 if run.phases.last else 0
+
+    def _next(self, linked: bool) -> None:
+        for raised in self.tracebacks.rest():
+            self._raised(raised)
+        run = self.run
+        self._close()
+        if not linked:
+            self.loop = []
+        elif run.ready:
+            self.loop = [run]
+        elif run.endings or run.candidates:
+            self.loop = [*self.loop, run][:_MOST_LOOP]
+        self.run = Run(linked=linked, first=self.sieve.before + self.sieve.at + 1)
+        self.run.program = self.sieve.program()
+
+
+def _innermost(frames: list[str], phase: str) -> str:
+    for frame in reversed(frames):
+        if "forward_decode" in frame:
+            return "decode"
+        if "forward_extend" in frame:
+            return "prefill"
+    return phase if phase in ("prefill", "decode") else "decode"
+
+
+def _where(raised: Raised) -> dict[str, str]:
+    """The frame that raised it, and its source line."""
+    found = {}
+    if raised.frames:
+        file, _, function = raised.frames[-1].rpartition(":")
+        found["function"], found["file"] = function, file.rsplit("site-packages/", 1)[-1]
+    if raised.source:
+        found["source"] = raised.source
+    return found

@@ -1,0 +1,203 @@
+"""The rows of `crash_causes.yaml`, ready to be tried on what a log says.
+
+A row is tried only on what it is about: a log message by its first four letters, an exception by
+its name, a kernel line, NCCL's warning. All patterns are anchored at the beginning.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.health.crash import rows
+from stoker.health.crash.tracebacks import Raised
+
+VOICES = (
+    "message",
+    "exception",
+    "kernel",
+    "systemd",
+    "nccl",
+    "torch",
+    "usage",
+    "compiler",
+    "loader",
+    "warning",
+    "shell",
+    "fatal",
+)
+"""What a row may be about (`in`)."""
+ROLES = ("cause", "echo", "hint")
+"""cause: what happened. echo: what another's death looks like from here. hint: a warning that
+explains a later failure of the same class, and that alone is none."""
+KEY = 4
+"""Letters that a message row begins with, literally: what it is found by."""
+_WRAPPED = re.compile(r"Capture .{0,40}graph failed: ?")
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row."""
+
+    id: str
+    name: str
+    """The class."""
+    voice: str
+    role: str
+    pattern: re.Pattern[str] | None
+    detail: re.Pattern[str] | None
+    names: frozenset[str]
+    frame: re.Pattern[str] | None
+    raised_in: re.Pattern[str] | None
+    source: re.Pattern[str] | None
+    phases: frozenset[str]
+    phase: str
+    usual: str
+    cause: str
+    action: str
+    confidence: str
+    leads: bool = False
+    """A hint whose line is the one to show."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A rule that fits, and where."""
+
+    rule: Rule
+    number: int
+    text: str
+    found: dict[str, str]
+
+
+def of_message(text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
+    """Rules that fit what a message of the program says."""
+    return _fitting(_messages().get(text[:KEY], ()), text)
+
+
+def of_voice(voice: str, text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
+    """Rules that fit a kernel line, a warning of NCCL's, ..."""
+    return _fitting(_by_voice()[voice], text)
+
+
+def of_exception(raised: Raised, phase: str) -> Hit | None:
+    """The first rule that fits; None: no row knows it."""
+    number, said = next(((n, text) for n, text in raised.said if text), raised.said[0])
+    wrapped = _WRAPPED.match(said)
+    said = said[wrapped.end() :] if wrapped else said
+    for rule in _by_voice()["exception"]:
+        if rule.names and raised.name not in rule.names and not (wrapped and rule.pattern):
+            continue
+        if rule.phases and phase not in rule.phases:
+            continue
+        if rule.frame and not any(rule.frame.search(frame) for frame in raised.frames):
+            continue
+        if rule.raised_in and not rule.raised_in.search((raised.frames or [""])[-1]):
+            continue
+        if rule.source and not rule.source.match(raised.source):
+            continue
+        if rule.detail:
+            hit = _detail(rule, raised)
+            if hit:
+                return hit
+            continue
+        match = rule.pattern.match(said) if rule.pattern else None
+        if match or not rule.pattern:
+            groups = _groups(match)
+            if rule.source and raised.source_number:
+                return Hit(rule, raised.source_number, raised.source, groups)
+            return Hit(rule, number, said, groups)
+    return None
+
+
+def wrapped(raised: Raised) -> bool:
+    """Whether it only passes on, in its own words, what failed in a capture of graphs."""
+    return any(_WRAPPED.match(text) for _, text in raised.said[:2])
+
+
+def letters() -> frozenset[str]:
+    """What a message that some rule is about begins with."""
+    return frozenset(_messages())
+
+
+def literal(pattern: str) -> str:
+    """The letters that every text which fits begins with."""
+    found, at = "", 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\" and at + 1 < len(pattern) and not pattern[at + 1].isalnum():
+            char, at = pattern[at + 1], at + 1
+        elif _SPECIAL.match(char):
+            break
+        at += 1
+        if at < len(pattern) and pattern[at] in "?*{":
+            break
+        found += char
+    return found
+
+
+def _fitting(rules: tuple[Rule, ...], text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
+    for rule in rules:
+        match = rule.pattern.match(text) if rule.pattern else None
+        if match:
+            yield rule, _groups(match)
+
+
+def _detail(rule: Rule, raised: Raised) -> Hit | None:
+    assert rule.detail is not None
+    for number, text in raised.said:
+        match = rule.detail.match(text)
+        if match:
+            return Hit(rule, number, text, _groups(match))
+    return None
+
+
+def _groups(match: re.Match[str] | None) -> dict[str, str]:
+    return (
+        {key: value.strip() for key, value in match.groupdict().items() if value} if match else {}
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def _messages() -> dict[str, tuple[Rule, ...]]:
+    found: dict[str, tuple[Rule, ...]] = {}
+    for rule in _by_voice()["message"]:
+        assert rule.pattern is not None
+        key = literal(rule.pattern.pattern)[:KEY]
+        found[key] = (*found.get(key, ()), rule)
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def _by_voice() -> dict[str, tuple[Rule, ...]]:
+    every = [_rule(row) for row in rows.of("crash_causes")]
+    return {voice: tuple(rule for rule in every if rule.voice == voice) for voice in VOICES}
+
+
+def _rule(row: dict[str, Any]) -> Rule:
+    def compiled(key: str) -> re.Pattern[str] | None:
+        return re.compile(row[key]) if key in row else None
+
+    return Rule(
+        id=row["id"],
+        name=row["class"],
+        voice=row["in"],
+        role=row.get("role", "cause"),
+        pattern=compiled("pattern"),
+        detail=compiled("detail"),
+        names=frozenset(row.get("names", ())),
+        frame=compiled("frame"),
+        raised_in=compiled("raised_in"),
+        source=compiled("source_line"),
+        phases=frozenset(row.get("phases", ())),
+        phase=row.get("phase", ""),
+        usual=row.get("usual", ""),
+        cause=row["cause"],
+        action=row.get("action", ""),
+        confidence=row.get("confidence", "high"),
+        leads=row.get("leads", False),
+    )

@@ -1,0 +1,95 @@
+"""Every row owes an excerpt that the whole classifier brings to its class."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from stoker.health.crash import classes, rows, rules
+from stoker.health.crash.diagnosing import diagnose
+from stoker.health.crash.verdict import CONFIDENCES, PHASES
+from tables import build, crash_rows
+
+CAUSES = rows.of("crash_causes")
+SOURCE = yaml.safe_load(
+    (build.HEALTH / "crash" / "data" / "crash_causes.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("row", CAUSES, ids=[row["id"] for row in CAUSES])
+def test_the_excerpt_of_a_row_comes_to_its_class(row: dict[str, Any]) -> None:
+    found = diagnose([row["excerpt"].encode()])
+    assert found.name == row["class"], found
+    assert found.phase in PHASES and found.confidence in CONFIDENCES
+    assert found.cause and found.action
+    assert not re.search(r"\{[a-z_]+\}|\[:", found.cause)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in CAUSES if "not" in row], ids=[r["id"] for r in CAUSES if "not" in r]
+)
+def test_a_line_that_a_row_must_not_take_is_not_its(row: dict[str, Any]) -> None:
+    assert diagnose([row["not"].encode()]).name != row["class"]
+
+
+def test_every_row_has_a_class() -> None:
+    assert {row["class"] for row in CAUSES} <= classes.known().keys()
+
+
+def test_the_rows_are_all_of_the_table() -> None:
+    assert [row["id"] for row in SOURCE] == [row["id"] for row in CAUSES]
+
+
+GOOD: dict[str, object] = {
+    "id": "x",
+    "class": "gpu_oom",
+    "in": "message",
+    "pattern": "CUDA out",
+    "cause": "c",
+    "source": "s",
+    "excerpt": "CUDA out",
+}
+
+
+def problems(**change: object) -> list[str]:
+    row = {key: value for key, value in {**GOOD, **change}.items() if value is not None}
+    return list(crash_rows.problems_of_causes([row]))
+
+
+def test_a_good_row_has_no_problem() -> None:
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"colour": "red"}, "row 1: colour: unknown key"),
+        ({"excerpt": None}, "row 1: excerpt: is None, wants str"),
+        ({"excerpt": " "}, "row 1: excerpt: is empty"),
+        ({"source": ""}, "row 1: source: is empty"),
+        ({"in": "rumour"}, "row 1: in: is 'rumour', wants one of"),
+        ({"phase": "later"}, "row 1: phase: is 'later', wants one of"),
+        ({"role": "villain"}, "row 1: role: is 'villain', wants one of"),
+        ({"pattern": "("}, "row 1: pattern: wants 4 literal letters"),
+        ({"pattern": ".{0,9}out of memory"}, "row 1: pattern: wants 4 literal letters"),
+        ({"pattern": "CUDA .*"}, "row 1: pattern: holds * or +"),
+        ({"pattern": "CUDA (a|b)+"}, "row 1: pattern: holds * or +"),
+        ({"pattern": None}, "row 1: pattern: is missing"),
+        ({"names": ["ValueError"]}, "row 1: names: is for exceptions only"),
+    ],
+)
+def test_a_wrong_row_is_told_by_place_and_key(change: dict[str, object], problem: str) -> None:
+    assert any(said.startswith(problem) for said in problems(**change)), problems(**change)
+
+
+def test_a_row_twice_is_told() -> None:
+    assert list(crash_rows.problems_of_causes([GOOD, GOOD])) == ["id: x is there twice"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "begin"),
+    [("Failed to", "Failed to"), (r"\[Errno 98\] x", "[Errno 98] x"), ("abc?d", "ab"), ("(a)", "")],
+)
+def test_the_letters_that_a_pattern_begins_with(pattern: str, begin: str) -> None:
+    assert rules.literal(pattern) == begin
