@@ -66,7 +66,7 @@ pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)
 
-tables: $(VENV)/.complete ## make the tables of stoker/health from their rows
+tables: $(VENV)/.complete ## make the tables of stoker/health and the part of the runbook from their rows
 	$(BIN)/python -m tables.build
 
 requirements: $(VENV)/.complete ## refresh requirements.lock

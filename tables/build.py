@@ -1,7 +1,8 @@
 """Make the tables of `stoker/health` from their rows: `python -m tables.build [--check]`.
 
 Rows are YAML, which a Proxmox host's bare python3 cannot read: what it reads is one JSON file. The
-rows are checked here, once, by name of file and key.
+rows are checked here, once, by name of file and key. The runbook's part on the classes is
+made of the same rows.
 """
 
 import json
@@ -12,9 +13,12 @@ from typing import Any
 
 import yaml
 
+from stoker.health.crash import page
 from tables import crash_rows
 
-HEALTH = Path(__file__).parent.parent / "stoker" / "health"
+ROOT = Path(__file__).parent.parent
+HEALTH = ROOT / "stoker" / "health"
+RUNBOOK = ROOT / "docs" / "runbook.md"
 PLACES = (HEALTH / "data", HEALTH / "crash" / "data")
 """Each holds its rows, and the one file made of them."""
 BUILT = "tables.json"
@@ -48,7 +52,8 @@ CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
 
 def main(words: list[str]) -> int:
     """Writes the tables, or with `--check` only says whether they are fresh."""
-    return max(build(place, words == ["--check"]) for place in PLACES)
+    check = words == ["--check"]
+    return max(build(place, check) for place in PLACES) or renew(RUNBOOK, check)
 
 
 def build(place: Path, check: bool) -> int:
@@ -64,6 +69,18 @@ def build(place: Path, check: bool) -> int:
         print(f"{path.name} is older than its rows; run `make tables`", file=sys.stderr)
         return 1
     path.write_text(text)
+    return 0
+
+
+def renew(path: Path, check: bool) -> int:
+    """The part of the runbook that is made of the classes; 1: it is older than their rows."""
+    text = path.read_text()
+    if page.renewed(text) == text:
+        return 0
+    if check:
+        print(f"{path.name} is older than its rows; run `make tables`", file=sys.stderr)
+        return 1
+    path.write_text(page.renewed(text))
     return 0
 
 

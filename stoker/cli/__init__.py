@@ -1,30 +1,49 @@
 """The `stoker` command."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from stoker.refused import Refused
+
+ALONE = ("diagnose", "explain")
+"""Commands that ask no host: they need no pyinfra, whose import alone takes a second."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
-    # pyinfra's transports want the patched standard library, before anything else is imported.
-    from gevent import monkey
-
-    monkey.patch_all()
-    from stoker.cli import gpus, status
-    from stoker.refused import Refused
-
+    given = list(sys.argv[1:] if words is None else words)
     parser = argparse.ArgumentParser(prog="stoker", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    status.add_to(commands)
-    gpus.add_to(commands)
-    arguments = parser.parse_args(words)
+    for command in _commands(given[:1]):
+        command.add_to(commands)
+    arguments = parser.parse_args(given)
     try:
         code: int = arguments.run(arguments)
+        sys.stdout.flush()
     except Refused as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # nobody reads on, as of `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
     return code
+
+
+def _commands(first: list[str]) -> list[ModuleType]:
+    """The modules of the commands; of one that is named and asks no host, that alone."""
+    if first and first[0] in ALONE:
+        return [import_module(f"stoker.cli.{first[0]}")]
+    # pyinfra's transports want the patched standard library, before anything of them is imported.
+    from gevent import monkey
+
+    monkey.patch_all()
+    return [import_module(f"stoker.cli.{name}") for name in ("status", "gpus", *ALONE)]
 
 
 if __name__ == "__main__":

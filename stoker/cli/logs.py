@@ -1,0 +1,148 @@
+"""Log files as somebody sends them: opened and read in blocks, unpacked, or refused in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from stoker.refused import Refused
+
+BLOCK = 1 << 18
+"""Bytes that are read at once."""
+STDIN = "-"
+_GZIP = b"\x1f\x8b"
+_PACKED = {
+    b"\xfd7zXZ\0": "compressed by xz; unpack it first, with xz -dk",
+    b"BZh": "compressed by bzip2; unpack it first, with bzip2 -dk",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first, with zstd -d",
+    b"PK\x03\x04": "a zip archive; unpack it and name the log in it",
+    b"LPKSHHRH": "a journal of systemd; export it first, with journalctl --file",
+    b"\xff\xfe": "text in UTF-16; change it first, with iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "text in UTF-16; change it first, with iconv -f UTF-16 -t UTF-8",
+}
+_TEXT = bytes({*range(0x20, 0x7F), *range(0x80, 0x100), *b"\a\b\t\n\v\f\r\x1b"})
+_ERRORS = {
+    errno.ENOENT: "there is no such file; correct its name",
+    errno.EACCES: "permission denied; read it as a user who may",
+    errno.EISDIR: "it is a directory; name a log file in it",
+}
+
+
+def size(name: str) -> int | None:
+    """Bytes of the file; None: nobody knows, as of standard input."""
+    try:
+        status = os.stat(name)  # noqa: PTH116 - pathlib's import takes longer than most logs
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def chunks(name: str, count: Callable[[int], object] = lambda read: None) -> Iterator[bytes]:
+    """The log in blocks, unpacked if it is gzip, however it is called; `-` is standard input.
+
+    `count` is told how many bytes were read each time. Raises `Refused`, at once or on the way, if
+    it cannot be read or is no text.
+    """
+    blocks = _read(name, _opened(name), count)
+    first = next(blocks, b"")
+    blocks = chain([first], blocks) if first else blocks
+    if first.startswith(_GZIP):
+        blocks = _unpacked(name, blocks)
+        first = next(blocks, b"")
+        blocks = chain([first], blocks)
+    if not first:
+        raise _refused(
+            name, "it is empty; send what the server wrote, as journalctl -u UNIT has it"
+        )
+    if what := _no_text(first):
+        raise _refused(name, f"it is {what}")
+    return blocks
+
+
+def _opened(name: str) -> int:
+    """A file descriptor; of a FIFO only if somebody writes to it, since else it would wait."""
+    if name == STDIN:
+        return os.dup(sys.stdin.fileno())
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError) as error:
+        raise _refused(name, _why(error)) from None
+    kind = os.fstat(file).st_mode
+    if stat.S_ISDIR(kind):
+        os.close(file)
+        raise _refused(name, _ERRORS[errno.EISDIR])
+    return file
+
+
+def _read(name: str, file: int, count: Callable[[int], object]) -> Iterator[bytes]:
+    waits = stat.S_ISFIFO(os.fstat(file).st_mode) and name != STDIN
+    try:
+        while True:
+            try:
+                block = os.read(file, BLOCK)
+            except BlockingIOError:  # somebody has it open for writing
+                os.set_blocking(file, True)
+                waits = False
+                continue
+            except OSError as error:
+                raise _refused(name, _why(error)) from None
+            if not block and waits:
+                raise _refused(name, "it is a FIFO that nobody writes to; name a file, or use -")
+            waits = False
+            if not block:
+                return
+            count(len(block))
+            yield block
+    finally:
+        os.close(file)
+
+
+def _unpacked(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """gzip's contents, of several members too; where it was cut off, what there is."""
+    member = zlib.decompressobj(wbits=31)
+    for block in blocks:
+        while block:
+            try:
+                unpacked = member.decompress(block, BLOCK)
+            except zlib.error:
+                raise _refused(name, "its gzip data is damaged; send it again") from None
+            if unpacked:
+                yield unpacked
+            block = member.unconsumed_tail
+            if member.eof:
+                block = member.unused_data
+                if not block.startswith(_GZIP[:1]):  # the end, or padding
+                    break
+                member = zlib.decompressobj(wbits=31)
+
+
+def _no_text(head: bytes) -> str:
+    """What it is instead, and what to do; empty: text."""
+    for magic, what in _PACKED.items():
+        if head.startswith(magic):
+            return what
+    if head[257:262] == b"ustar":
+        return "a tar archive; unpack it and name the log in it"
+    # A crash leaves blocks of zeros in a log. They alone make no binary file of it.
+    written = head.replace(b"\0", b"")
+    other = len(written.translate(None, delete=_TEXT))
+    if len(written) * 4 < len(head) or other * 50 > len(written):
+        return "a binary file; name the server's log"
+    return ""
+
+
+def _why(error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return f"{error}; correct its name"
+    said = (error.strerror or "it cannot be read").lower()
+    return _ERRORS.get(error.errno or 0, f"{said}; see what it is")
+
+
+def _refused(name: str, why: str) -> Refused:
+    shown = "standard input" if name == STDIN else name
+    return Refused(f"cannot diagnose {shown}: {why}")
