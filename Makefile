@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test scenarios bench bench-recovery bench-full lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test scenarios bench bench-recovery bench-full record lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -62,6 +62,9 @@ bench-full: $(VENV)/.complete ## the same with every tool on every number of con
 
 pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
 	$(PYTHON) -m stoker.recovery.bundle stoker.pyz
+
+record: $(VENV)/.complete ## drive a real SGLang into every failure and keep its logs: root, by hand; VERSION=0.5.12 NAMES=
+	$(BIN)/python -m tests.health.crash.provoke $(VERSION) $(NAMES)
 
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)

@@ -1,0 +1,41 @@
+"""Failures that a real SGLang was driven into, each read from its log (`recorded/README.md`)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stoker.health.crash.classes import known
+from stoker.health.crash.verdict import PHASES
+
+RECORDED = Path(__file__).parent / "recorded"
+_OF_A_MACHINE = re.compile(rb"/root/|/tmp/wt|pyenv|/simple/|PRIVATE KEY|hf_[A-Za-z0-9]{30}")
+ROWS: list[dict[str, Any]] = yaml.safe_load((RECORDED / "expected.yaml").read_text())
+BY_FILE = [pytest.param(row, id=row["file"]) for row in ROWS]
+
+
+def lines(row: dict[str, Any]) -> list[bytes]:
+    return (RECORDED / row["file"]).read_bytes().split(b"\n")
+
+
+@pytest.mark.parametrize("row", BY_FILE)
+def test_the_row_of_a_recording_names_a_class_a_phase_and_the_line(row: dict[str, Any]) -> None:
+    assert row["class"] in known() or row["class"] == "none"
+    assert row["phase"] in PHASES
+    if row["line"] is not None:
+        assert row["text"].encode() in lines(row)[row["line"] - 1]
+
+
+def test_every_recording_has_a_row_and_every_row_its_recording() -> None:
+    kept = {str(path.relative_to(RECORDED)) for path in RECORDED.glob("*/*.log")}
+    assert kept == {row["file"] for row in ROWS}
+
+
+@pytest.mark.parametrize("row", BY_FILE)
+def test_a_recording_names_nothing_of_the_machine_it_was_made_on(row: dict[str, Any]) -> None:
+    text = (RECORDED / row["file"]).read_bytes()
+    assert not _OF_A_MACHINE.search(text)
