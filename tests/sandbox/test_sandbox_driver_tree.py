@@ -1,7 +1,10 @@
 """What the stand-in driver shows of itself as files, and its modprobe; on a node of a directory."""
 
+import fcntl
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -219,3 +222,16 @@ def test_every_kernel_line_of_a_scenario_has_a_time_and_the_kernels_name(driver:
     logs: list[Callable[..., Any]] = [one.log for one in breakage.SCENARIOS.values()]
     for text in (text for log in logs for text in log(state)):
         assert text.startswith("NVRM: ")
+
+
+def test_one_that_looks_waits_for_the_other(driver: Driver, tmp_path: Path) -> None:
+    """The node's own and `break`'s: one would remove what the other is about to put in place."""
+    where = [str(tmp_path / name) for name in ("gpu", "proc", "cgroup")]
+    script = f"from stoker.sandbox.node.gpu_observer import Observer; Observer(*{where}).look()"
+    with (tmp_path / "gpu/observer.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        other = subprocess.Popen([sys.executable, "-c", script])
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(timeout=1)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    assert other.wait(timeout=20) == 0

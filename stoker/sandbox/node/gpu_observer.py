@@ -6,6 +6,8 @@ looks once, which is what `break` and the stand-in modprobe call.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 import time
 from typing import Optional, Sequence
@@ -30,7 +32,15 @@ class Observer:
         self.written: Optional[gpu_kernel.Tree] = None
 
     def look(self) -> None:
-        """One look; the tree and `observed.json` are right afterwards."""
+        """One look; the tree and `observed.json` are right afterwards.
+
+        Two at once would take each other's unfinished files for ones that do not belong.
+        """
+        with open(os.path.join(self.directory, "observer.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._look()
+
+    def _look(self) -> None:
         state = gpu_state.load(self.directory)
         holders = gpu_holders.of_node(self.proc, state)
         before = gpu_observed.load(self.directory)
