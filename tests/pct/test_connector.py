@@ -76,10 +76,11 @@ def test_a_long_command_goes_on_saying_that_it_runs_and_a_short_one_says_nothing
     with waiting.told(said.append, every_s=0.02):
         gevent.sleep(0.2)
     assert said[0] == "still running after 0 s"
+    gevent.sleep(0.1)  # one may have been on its way
     until_then = len(said)
-    with waiting.told(said.append, every_s=0.02):
+    with waiting.told(said.append, every_s=0.2):
         pass
-    gevent.sleep(0.1)
+    gevent.sleep(0.4)
     assert len(said) == until_then
 
 
