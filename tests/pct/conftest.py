@@ -26,12 +26,14 @@ def node() -> Iterator[Node]:
 def sandbox() -> Iterator[Any]:
     """A sandbox of our own; STOKER_TEST_SANDBOX names one that stands and shall stay."""
     from stoker.sandbox import state
+    from tests.sandbox.site import pct_costs_nothing
 
     kept = os.environ.get("STOKER_TEST_SANDBOX")
     command = [sys.executable, "-m", "stoker.sandbox"]
     if not kept:
         size = ["--name", "test-agent", "--containers", str(CONTAINERS)]
         subprocess.run([*command, "up", *size], check=True)
+        pct_costs_nothing("test-agent")
     yield state.load(kept or "test-agent")
     if not kept:
         subprocess.run([*command, "down", "--name", "test-agent"], check=True)

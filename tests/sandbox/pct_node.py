@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from stoker.sandbox import state as instances
+from stoker.sandbox.node.startup_cost import SETTING as COST
 
 NAME = "test-pct"
-COST = "/etc/stoker-sandbox/pct-cost"
 
 
 @dataclass(frozen=True)

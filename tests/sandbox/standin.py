@@ -117,10 +117,10 @@ class Room:
         sandbox(self.site.instance, "break", "--heal")
         if "running" not in self.site.node("pct status 200").stdout:
             self.site.node("pct start 200")
+        units = "sglang@0.service sglang@3.service"
+        verbs = ("unmask --runtime", "reset-failed", "start")
+        self.inside("; ".join(f"systemctl {verb} {units}" for verb in verbs), check=False)
         for gpu in (0, 3):
-            unit = f"sglang@{gpu}.service"
-            words = (f"{verb} {unit}" for verb in ("unmask --runtime", "reset-failed", "start"))
-            self.inside("; ".join(f"systemctl {word}" for word in words), check=False)
             self.until_answers(gpu)
 
     def until_answers(self, gpu: int) -> None:
@@ -134,7 +134,9 @@ class Room:
 def sandbox(instance: str, *words: str) -> str:
     """One of the sandbox's own commands."""
     command = [sys.executable, "-m", "stoker.sandbox", *words, "--name", instance]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
 
 
 @contextmanager

@@ -175,10 +175,11 @@ def test_memory_that_hangs_on_persistence_is_freed_by_switching_it(
 def test_memory_that_stays_needs_a_reset_that_was_allowed(at: Room, record_property: Note) -> None:
     at.stuck("never-release")
     at.alone()
-    refused = at.recover("--serve", RESTART)
+    in_vain = "--release-wait 4"
+    refused = at.recover("--serve", RESTART, in_vain)
     assert refused.code == 11, refused.text
     assert RESET in refused.text
-    assert "R5" in cleared(at, record_property, RESTART, RESET, ISOLATED).rungs
+    assert "R5" in cleared(at, record_property, RESTART, RESET, ISOLATED, in_vain).rungs
 
 
 @pytest.mark.scenario("L11")

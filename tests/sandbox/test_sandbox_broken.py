@@ -7,7 +7,6 @@ import http.client
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from stoker.sandbox import state as states
 from stoker.sandbox.lifecycle import Size
 from stoker.sandbox.state import State
 from stoker.sandbox.stuck import container, processes, started
+from tests.sandbox.site import mounted, pct_costs_nothing
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -42,7 +42,9 @@ HOLDING = [
 def sandbox() -> Iterator[State]:
     _gone()
     try:
-        yield lifecycle.up(NAME, Size(gpus=3, neighbours=1))
+        made = lifecycle.up(NAME, Size(gpus=3, neighbours=1))
+        pct_costs_nothing(NAME)
+        yield made
     finally:
         _gone()
 
@@ -50,12 +52,6 @@ def sandbox() -> Iterator[State]:
 def _gone() -> None:
     if states.exists(NAME):
         lifecycle.down(NAME)
-
-
-def mounted() -> list[str]:
-    """What is mounted on this machine because of a sandbox; nodes have their own mounts."""
-    lines = Path("/proc/self/mounts").read_text().splitlines()
-    return [line for line in lines if str(places.ROOT) in line or "/loop" in line.split()[0]]
 
 
 def on_node(state: State, *words: str) -> str:
@@ -107,7 +103,7 @@ def test_a_stuck_state_comes_about_and_is_healed(sandbox: State, name: str) -> N
     assert settled(sandbox) == [2, 2, 20482]
     assert started.load(sandbox) == []
     assert neighbour_answers(sandbox)
-    assert mounted() == []
+    assert mounted(NAME) == []
 
 
 def test_a_process_on_a_frozen_disk_is_not_ended_by_kill(sandbox: State) -> None:
@@ -145,4 +141,4 @@ def test_an_instance_with_a_process_in_state_d_is_taken_down(sandbox: State) -> 
     stuck.inject(sandbox, "frozen-disk")
     lifecycle.down(NAME)
     assert not places.instance(NAME).exists()
-    assert mounted() == []
+    assert mounted(NAME) == []

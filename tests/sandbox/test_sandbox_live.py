@@ -17,6 +17,7 @@ from stoker.sandbox import breakage, lifecycle, lxc_node, network, places
 from stoker.sandbox import state as states
 from stoker.sandbox.lifecycle import Size
 from stoker.sandbox.state import State
+from tests.sandbox.site import mounted
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -40,12 +41,6 @@ def sandbox() -> Iterator[State]:
 def _gone(name: str) -> None:
     if states.exists(name):
         lifecycle.down(name)
-
-
-def mounted() -> list[str]:
-    """What is mounted on this machine because of a sandbox; nodes have their own mounts."""
-    lines = Path("/proc/self/mounts").read_text().splitlines()
-    return [line for line in lines if str(places.ROOT) in line or "/loop" in line.split()[0]]
 
 
 def on_node(state: State, *words: str) -> str:
@@ -178,5 +173,5 @@ def test_killed_at_any_moment_up_is_simply_run_again_and_down_leaves_nothing() -
     assert not Path("/sys/class/net", f"stk-{name}").exists()
     listed = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=True)
     assert network.table(f"stk-{name}") not in listed.stdout
-    assert mounted() == []
+    assert mounted(name) == []
     assert not [path for path in places.ROOT.iterdir() if name in path.name]
