@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test scenarios bench bench-recovery bench-full record lock tables requirements down
+.PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
+  scenarios bench bench-recovery bench-full record lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -45,8 +46,26 @@ unit-rest:
 	$(BIN)/pytest -q --ignore tests/pct --ignore tests/health --ignore tests/recovery \
 	  -m "not sandbox and not gpu"
 
+# What looks at this machine's own processes goes first, by itself. Of the rest the first computes
+# and the others mostly wait, so they go at once: never more than one real SGLang container.
+SERVING := tests/sandbox/test_debian_13.py tests/sandbox/test_main_job.py
+RECOVERING := tests/sandbox/test_recovery.py
 sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
-	$(BIN)/pytest -q -m sandbox --durations=10
+	$(BIN)/pytest -q -m sandbox tests/recovery
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going sandbox-serving sandbox-recovery sandbox-rest
+
+# Each line as it comes, and whose it is: make's own --output-sync would show nothing till the end.
+SHOWN = PYTHONUNBUFFERED=1 $(BIN)/pytest -v -m sandbox -p no:cacheprovider --durations=10 $(1) 2>&1 | \
+  sed -u 's/^/$(@:sandbox-%=%): /'
+
+sandbox-serving:
+	@$(call SHOWN,$(SERVING))
+
+sandbox-recovery:
+	@$(call SHOWN,$(RECOVERING))
+
+sandbox-rest: # every other one, wherever it lies
+	@$(call SHOWN,--ignore tests/recovery $(addprefix --ignore ,$(SERVING) $(RECOVERING)))
 
 scenarios: $(VENV)/.complete ## the scenarios of recovery alone, and their table
 	$(BIN)/pytest -q -m "scenario and not gpu"
