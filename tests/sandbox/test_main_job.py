@@ -68,34 +68,17 @@ def test_a_newer_kernels_breaks_the_server_and_the_proof_of_it_says_how(site: Si
 BOTH = 'flagsets=["sandbox-tiny", "sandbox-second"]'
 
 
-def test_one_changed_flag_restarts_exactly_that_unit(site: Site) -> None:
+def test_a_second_server_comes_beside_the_first(site: Site) -> None:
+    before = site.status()
     tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
     second = {**tiny, "name": "sandbox-second", "port": 30100}
     second["placement"] = {"layout": "one-per-gpu", "gpus": [1]}
-    path = site.path / "group_data/flagsets/sandbox-second.yaml"
-    path.write_text(yaml.safe_dump(second))
-    run = site.deploy(BOTH)
-    assert run.rc == 0, run.text
-    before = site.status()
-    assert len(before) == 2
-
-    second["flags"]["max-running-requests"] = 4
-    path.write_text(yaml.safe_dump(second))
+    (site.path / "group_data/flagsets/sandbox-second.yaml").write_text(yaml.safe_dump(second))
     run = site.deploy(BOTH)
     assert run.rc == 0, run.text
     after = site.status()
-    moved = {unit for unit in after if after[unit]["pid"] != before[unit]["pid"]}
-    assert moved == {"sglang@1.service"}
-
-
-def test_a_masked_unit_does_not_start(site: Site) -> None:
-    unit = "sglang@1.service"
-    site.node(f"pct exec 200 -- systemctl stop {unit}")
-    site.node(f"pct exec 200 -- systemctl mask --runtime {unit}")
-    refused = site.node(f"pct exec 200 -- systemctl start {unit}", check=False)
-    assert refused.returncode != 0
-    assert "masked" in refused.stderr
-    site.node(f"pct exec 200 -- systemctl unmask --runtime {unit}")
+    assert [row["state"] for row in after.values()] == ["serving", "serving"]
+    assert after["sglang@0.service"] == before["sglang@0.service"]
 
 
 KILLED_IN = [
@@ -108,32 +91,44 @@ KILLED_IN = [
 """The last of them twice: between the unit's new text and the restart, and in the new start."""
 
 
-def test_a_run_killed_at_any_point_is_simply_run_again(site: Site) -> None:
+def test_a_changed_flag_restarts_that_unit_alone_however_often_the_run_is_killed(
+    site: Site,
+) -> None:
+    """A run that was killed at any point is simply run again."""
     seed = int(os.environ.get("STOKER_TEST_SEED", time.time()))
     print(f"STOKER_TEST_SEED={seed}")
     moments = random.Random(seed)
     tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
-    before = site.status()["sglang@0.service"]["pid"]
+    before = site.status()
     killed = []
     for number, operation in enumerate(KILLED_IN):
-        site.flag_set("sandbox-tiny", env={**tiny["env"], "STOKER_ROUND": str(number)})
-        killed.append(site.deploy_and_kill_in(operation, moments.uniform(0, 2)))
+        site.flag_set("sandbox-tiny", flags={**tiny["flags"], "max-running-requests": 7 - number})
+        killed.append(site.deploy_and_kill_in(operation, moments.uniform(0, 2), BOTH))
     assert any(killed[3:])
-    run = site.deploy()
+    run = site.deploy(BOTH)
     assert run.rc == 0, run.text
-    assert site.status()["sglang@0.service"]["pid"] != before
-    again = site.deploy()
+    after = site.status()
+    moved = {unit for unit in after if after[unit]["pid"] != before[unit]["pid"]}
+    assert moved == {"sglang@0.service"}
+    again = site.deploy(BOTH)
     assert (again.rc, again.changed) == (0, 0), again.text
 
 
-def test_a_flag_the_server_dies_of_ends_in_its_last_lines(site: Site) -> None:
-    tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
-    site.flag_set("sandbox-tiny", flags={**tiny["flags"], "num-speculative-tokens": 16})
+def test_a_masked_unit_does_not_start(site: Site) -> None:
+    unit = "sglang@1.service"
+    site.node(f"pct exec 200 -- systemctl stop {unit}")
+    site.node(f"pct exec 200 -- systemctl mask --runtime {unit}")
+    refused = site.node(f"pct exec 200 -- systemctl start {unit}", check=False)
+    assert refused.returncode != 0
+    assert "masked" in refused.stderr
+    site.node(f"pct exec 200 -- systemctl unmask --runtime {unit}")
+
+
+def test_a_flag_set_that_is_named_no_more_takes_its_unit_away(site: Site) -> None:
+    before = site.status()
     run = site.deploy()
-    assert run.rc == 1
-    assert "unrecognized arguments: --num-speculative-tokens 16" in run.text
-    site.flag_set("sandbox-tiny", flags=tiny["flags"])
-    assert site.deploy().rc == 0
+    assert run.rc == 0, run.text
+    assert site.status() == {"sglang@0.service": before["sglang@0.service"]}
 
 
 def holders(site: Site) -> list[dict[str, Any]]:
@@ -151,7 +146,6 @@ def test_a_unit_that_is_killed_leaves_no_holder(site: Site) -> None:
         time.sleep(0.5)
     assert holders(site) == []
     site.node("pct exec 200 -- systemctl unmask --runtime sglang@0.service")
-    assert site.deploy().rc == 0
 
 
 @pytest.mark.scenario("L4", "K8")
@@ -176,8 +170,20 @@ def test_orphans_of_a_server_started_by_hand_are_cleared_and_the_model_answers(
     sandbox(site.instance, "break", "--heal")
 
 
+def test_a_flag_the_server_dies_of_ends_in_its_last_lines(site: Site) -> None:
+    tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
+    site.flag_set("sandbox-tiny", flags={**tiny["flags"], "num-speculative-tokens": 16})
+    run = site.deploy()
+    assert run.rc == 1
+    assert "unrecognized arguments: --num-speculative-tokens 16" in run.text
+    site.flag_set("sandbox-tiny", flags=tiny["flags"])
+
+
 def test_a_unit_does_not_start_onto_memory_that_is_still_held(site: Site) -> None:
-    """The second crash of INC2: the guard waits, says so, and the deploy names the holder."""
+    """The second crash of INC2: the guard waits, says so, and the deploy names the holder.
+
+    The last run also starts the unit again that died of its flag.
+    """
     sandbox(site.instance, "break", "host-holds")
     run = site.deploy()
     assert run.rc == 1
