@@ -34,7 +34,7 @@ _DMESG = re.compile(
     r"(?:<\d{1,3}>)?(?:\[ {0,8}\d{1,9}\.\d{1,9}\](?:\[ {0,6}[TC]\d{1,8}\])?"
     r"|\[[A-Z][a-z]{2} (?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d)"
     r" (?P<year>\d{4})\]"
-    r"|(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d:\d\d:\d\d)[.,]\d{1,9}[+-]\d\d:\d\d) (?P<text>.*)",
+    r"|(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d:\d\d:\d\d),\d{1,9}[+-]\d\d:\d\d) (?P<text>.*)",
     re.DOTALL,
 )
 _RUNTIME = re.compile(
@@ -122,7 +122,7 @@ def _outer(line: Line) -> None:
             line.origin = SYSTEMD
         return
     found = _DMESG.match(line.text)
-    if found and not line.text.startswith("20"):
+    if found:
         line.origin, line.text = KERNEL, found["text"]
         _time(line, found)
         return

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from stoker.health.crash.classes import known
+from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.verdict import PHASES
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -18,8 +19,28 @@ ROWS: list[dict[str, Any]] = yaml.safe_load((RECORDED / "expected.yaml").read_te
 BY_FILE = [pytest.param(row, id=row["file"]) for row in ROWS]
 
 
+NEAR = 2
+
+
 def lines(row: dict[str, Any]) -> list[bytes]:
     return (RECORDED / row["file"]).read_bytes().split(b"\n")
+
+
+def kernel(row: dict[str, Any]) -> list[bytes]:
+    """The kernel's log of that minute, where one was taken."""
+    return [(RECORDED / row["dmesg"]).read_bytes()] if "dmesg" in row else []
+
+
+@pytest.mark.parametrize("row", BY_FILE)
+def test_a_recorded_failure_is_what_was_done_to_the_server(row: dict[str, Any]) -> None:
+    verdict = diagnose([(RECORDED / row["file"]).read_bytes()], dmesg=kernel(row))
+    assert verdict.name in (row["class"], *row.get("class_too", ()))
+    assert verdict.phase in (row["phase"], *row.get("phase_too", ()))
+    right = (row["line"], *row.get("line_too", ()))
+    if verdict.line is None:
+        assert None in right
+    else:
+        assert any(line and abs(line - verdict.line) <= NEAR for line in right), verdict
 
 
 @pytest.mark.parametrize("row", BY_FILE)

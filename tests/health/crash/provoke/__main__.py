@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.health.crash.provoke import kernel, outfit, rows, scenarios, server, world
+from tests.health.crash.provoke import kernel, memory, outfit, rows, scenarios, server, world
 
 _RECORDED = Path(__file__).parents[1] / "recorded"
 
@@ -43,6 +43,8 @@ def outside(name: str, options: argparse.Namespace) -> None:
     words += ["--kill-child", "--mount-proc", sys.executable, "-m", __package__, "--inside"]
     before = kernel.said()
     subprocess.run([*words, "--work", options.work, options.version, name], check=True, timeout=600)
+    if memory.GROUP.exists():
+        memory.GROUP.rmdir()
     new = [line for line in kernel.said() if line not in before]
     if new:
         (work / f"out/{name}.dmesg").write_text("\n".join(new) + "\n")
