@@ -66,6 +66,8 @@ def phase_of(cause: Candidate, outcome: Outcome) -> str:
         return phase
     if cause.origin == KERNEL:
         return _of_kernel_only(outcome)
+    if run.served:
+        return "decode"
     return (rule.usual if rule else "") or "import"
 
 

@@ -7,8 +7,10 @@ kernel's, then SGLang's own. Every quantifier is bounded: a line may hold anythi
 from __future__ import annotations
 
 import calendar
+import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 LONGEST = 16_384
@@ -42,6 +44,19 @@ _RUNTIME = re.compile(
     r"(?:std(?:out|err) [FP] )?(?P<text>.*)",
     re.DOTALL,
 )
+_SHIPPED = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{7,9}(?:Z|[+-]\d\d:\d\d)|\d{1,6}Z) "
+    r"(?!\S{1,64} (?:kernel|[^\s\[\]]{1,128}\[\d{1,10}\]): )"
+)
+"""A container runtime's time: journald prints microseconds at most, and no Z."""
+_JSON_FILE = re.compile(r'\{"log":"(?P<text>(?:[^"\\]|\\.){0,16000})(?:"|$)')
+"""A line of docker's log driver json-file."""
+_TALOS = re.compile(
+    r"(?:[\w.:-]{1,64}: )?kern: {1,8}\w{1,12}: "
+    r"\[(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z\]: (?P<text>.*)",
+    re.DOTALL,
+)
+_DRIVER = re.compile(r"[^'\"{}]{0,200}?(?P<text>NVRM: Xid \(PCI:.*)", re.DOTALL)
 _COMPOSE = re.compile(r"[\w.-]{1,64} {1,40}\| ")
 _SGLANG = re.compile(
     r"\[(?P<date>\d{4}-\d\d-\d\d) (?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,6})?"
@@ -93,19 +108,50 @@ class Line:
     """Of an NCCL line: the device it was printed for."""
 
 
-def peel(number: int, raw: bytes) -> Line:
-    """What the line says; bytes that are no UTF-8 become U+FFFD."""
+def peel(number: int, raw: bytes, strip: Callable[[str], str] | None = None) -> Line:
+    """What the line says; bytes that are no UTF-8 become U+FFFD.
+
+    `strip` takes off what else this log has before each line; None: it has nothing.
+    """
     text = raw[: LONGEST * 2].decode("utf-8", "replace")[:LONGEST]
+    if text.startswith('{"log":"'):
+        text = _unpacked(text)
     if "\x1b" in text or "#033[" in text:
         text = _ANSI.sub("", text)
     text = text.rstrip("\r")
     if "\r" in text:
         text = text[text.rindex("\r") + 1 :]
     line = Line(number, text)
+    _shipped(line)
     _outer(line)
     if line.origin == PROGRAM:
+        if strip:
+            line.text = strip(line.text)
         _inner(line)
     return line
+
+
+def _unpacked(text: str) -> str:
+    """The line in a line of JSON; the same text where it is none."""
+    found = _JSON_FILE.match(text)
+    if not found:
+        return text
+    try:
+        return str(json.loads(f'"{found["text"]}"')).rstrip("\n")
+    except ValueError:
+        return text
+
+
+def _shipped(line: Line) -> None:
+    """Takes off what ships a container's log: compose's name, the runtime's time."""
+    found = _COMPOSE.match(line.text)
+    if found:
+        line.ident = line.text[: found.end()].split(" ", 1)[0]
+        line.text = line.text[found.end() :]
+    found = _RUNTIME.match(line.text) if _SHIPPED.match(line.text) else None
+    if found:
+        line.text = found["text"]
+        _time(line, found)
 
 
 def _outer(line: Line) -> None:
@@ -126,18 +172,25 @@ def _outer(line: Line) -> None:
         line.origin, line.text = KERNEL, found["text"]
         _time(line, found)
         return
-    if line.text.startswith("NVRM: "):
-        line.origin = KERNEL
+    if line.text.lstrip(" ").startswith("NVRM: "):
+        line.origin, line.text = KERNEL, line.text.lstrip(" ")
+        return
+    found = _TALOS.match(line.text)
+    if found or "NVRM: Xid (" in line.text:
+        _told_by_driver(line, found)
         return
     found = _RUNTIME.match(line.text)
     if found:
         line.text = found["text"]
         _time(line, found)
-        return
-    found = _COMPOSE.match(line.text)
+
+
+def _told_by_driver(line: Line, talos: re.Match[str] | None) -> None:
+    """A line of the kernel's behind a prefix that is neither journald's nor dmesg's."""
+    found = talos or (None if line.text.startswith("[20") else _DRIVER.match(line.text))
     if found:
-        line.ident = line.text[: found.end()].split(" ", 1)[0]
-        line.text = line.text[found.end() :]
+        line.origin, line.text = KERNEL, found["text"]
+        _time(line, found)
 
 
 def _inner(line: Line) -> None:

@@ -50,6 +50,7 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
     (r"event_loop_|run_event_loop|dispatch_event_loop|process_batch_result", "decode"),
     (r"run_scheduler_process", "scheduler_init"),
 )
+_DRAFT = re.compile(_FUNCTIONS[0][0])
 _FRAMES = tuple((re.compile(pattern), phase) for pattern, phase in _FUNCTIONS)
 RUNNING = ("ready", "prefill", "decode", "serving")
 START = ("", "import", "flags", "dist_init", "load", "draft_load", "kv_pool", "graph_capture")
@@ -107,7 +108,8 @@ def of_frames(frames: list[str]) -> str:
             return "import"
         for pattern, phase in _FRAMES:
             if pattern.search(frame):
-                return phase
+                draft = phase == "load" and any(_DRAFT.search(other) for other in frames)
+                return "draft_load" if draft else phase
     return ""
 
 

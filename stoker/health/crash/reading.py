@@ -6,6 +6,7 @@ import re
 
 from stoker.health.crash import phases, rules
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
+from stoker.health.crash.prefixes import Prefixes
 from stoker.health.crash.runs import Candidate, Ending, Run
 from stoker.health.crash.sieve import (
     BATCHES,
@@ -31,6 +32,9 @@ _CAPABILITY = re.compile(r" {0,8}(?P<said>\S.{1,120} with CUDA capability sm_.*)
 _RUN = re.compile(
     r"(?:(?:/[\w./-]{1,80}|bash|sh|env|exec): )?(?:line )?(?:\d{1,5}: )?(?:exec: )?(?P<said>/\S.*)"
 )
+_RUNTIME_SAID = re.compile(r' {0,24}"?(?:Reason|reason|OOMKilled)"?: {1,24}"?(?P<said>OOMKilled)')
+_CAUGHT = re.compile(r"\[[\w.-]{1,64}:\d{1,10} {0,2}:\d{1,6}:\d{1,10}\] (?P<said>Caught signal .*)")
+_LEFT = re.compile(r"[\w.-]{1,64} exited with code (?P<status>\d{1,3})(?: \(restarting\))?$")
 _CRASHED = re.compile(
     r"Subprocess (?P<name>\S{1,64}) \(pid=\d{1,10}\) crashed with exit code (?P<status>-?\d{1,4})"
 )
@@ -56,8 +60,11 @@ _SAYINGS = (
     (" with CUDA capability ", _CAPABILITY, "warning"),
     ("/python", _RUN, "shell"),
     ("/sglang: ", _RUN, "shell"),
+    ("bad interpreter: ", _RUN, "shell"),
+    ("OOMKilled", _RUNTIME_SAID, "shell"),
+    ("] Caught signal ", _CAUGHT, "fatal"),
 )
-_LAST_WORDS = ("usage", "loader", "shell")
+_LAST_WORDS = ("usage", "loader", "shell", "fatal")
 _SHELLS = {"Killed": "-9", "Segmentation fault": "-11", "Bus error": "-7", "Aborted": "-6"}
 _RESTARTED = ("'python -m sglang.launch_server' is still supported",)
 _MOST_LOOP = 8
@@ -76,12 +83,13 @@ class Reading:
         that has a cause."""
         self.tracebacks = Tracebacks()
         self.sieve = Sieve(self.read)
+        self.prefixes = Prefixes(self.sieve.known.clear)
         self.year: int | None = None
         self.letters = rules.letters() | phases.LETTERS
 
     def read(self, number: int, raw: bytes, sieve: Sieve) -> tuple[int, bool]:
         """One line that is not known to be boring."""
-        line = peel(number, raw)
+        line = peel(number, raw, self.prefixes.without)
         if line.year is not None:
             self.year = line.year
         if line.origin == SYSTEMD:
@@ -110,6 +118,8 @@ class Reading:
             return DECODE if text[0] == "D" else PREFILL
         if not text.strip() and not self.tracebacks.streams:
             return FOREIGN
+        if ' HTTP/1.1" 200' in text and '"POST /' in text and not self.run.phases.last:
+            self.run.served = True
         new = False
         if self.tracebacks.streams or self._structure(line):
             new = self._traced(line)
@@ -122,7 +132,8 @@ class Reading:
         for mark, pattern, voice in _SAYINGS:
             if mark in text:
                 new = self._said(line, pattern, voice) or new
-        return NEW if new or self._ended(line) else BORING
+        ended = self._ended(line)
+        return NEW if new or ended else BORING
 
     @staticmethod
     def _structure(line: Line) -> bool:
@@ -237,6 +248,11 @@ class Reading:
             if crashed:
                 self._ending(line, "wrapper", crashed["status"])
                 return True
+        if " exited with code " in text:
+            left = _LEFT.match(text)
+            if left:
+                self._ending(line, "exit", f"exited, status={left['status']}")
+                return True
         if text.startswith(_ASKED):
             if run.stop is None:
                 run.stop = self._made(line, "stop")
@@ -319,6 +335,8 @@ class Reading:
         framed = phases.of_frames(frames)
         if phase in phases.RUNNING and framed in ("prefill", "decode"):
             return framed if phase == "ready" or framed == "prefill" else _innermost(frames, phase)
+        if framed == "draft_load" and phase in phases.START:
+            return framed
         return phase or framed
 
     def _ending(self, line: Line, kind: str, status: str = "") -> None:
@@ -342,7 +360,7 @@ class Reading:
         if number > run.first:
             run.served = True
             run.decoded = run.decoded or kind == DECODE
-            run.alive_stamp = peel(number, raw).stamp
+            run.alive_stamp = peel(number, raw, self.prefixes.without).stamp
         run.program = sieve.program() - run.program + len(run.candidates)
         run.program += 1 if run.phases.last else 0
 

@@ -1,0 +1,70 @@
+"""Prefixes that a program around the server puts before each of its lines, learned from the log.
+
+Launchers, Ray, test harnesses and their like all have one of their own; no list of them is ever
+whole. Two kinds of line have a beginning that is certain: one with SGLang's own time, and a frame
+of a traceback. What stands before it there stands before the other lines too, but for digits, the
+level and the name of a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_MOST = 6
+"""Prefixes of one log."""
+_STAMP = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?: [A-Za-z]{2,16}\d{1,5}){0,6}\] "
+_CERTAIN = re.compile(
+    r"(?P<prefix>[^'\"\\{}]{0,198}?[\])|:>-] ?)"
+    rf'(?:{_STAMP}|  File "[^"]{{1,400}}", line \d{{1,9}}, in )'
+)
+_OWN = re.compile(_STAMP)
+_VARIES = re.compile(
+    r"\d{1,40}|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b|\b\w{1,60}\.py\b| {1,4}"
+)
+
+
+class Prefixes:
+    """What is known of one log; `learned` is called when more is."""
+
+    def __init__(self, learned: Callable[[], None]) -> None:
+        self.known: list[re.Pattern[str]] = []
+        self.learned = learned
+
+    def without(self, text: str) -> str:
+        """The text without such a prefix."""
+        for pattern in self.known:
+            found = pattern.match(text)
+            if found:
+                return text[found.end() :]
+        if len(self.known) < _MOST and ('File "' in text or "] " in text):
+            return self._learn(text)
+        return text
+
+    def _learn(self, text: str) -> str:
+        if _OWN.match(text) or text.startswith("[rank"):  # torch's own: it names the rank
+            return text
+        found = _CERTAIN.match(text)
+        if not found:
+            return text
+        self.known.append(re.compile(_pattern(found["prefix"])))
+        self.learned()
+        return text[found.end("prefix") :]
+
+
+def _pattern(prefix: str) -> str:
+    """Of the prefixes that differ from this one in digits, level, file and spaces at most."""
+    parts, at = [], 0
+    for varies in _VARIES.finditer(prefix):
+        parts.append(re.escape(prefix[at : varies.start()]))
+        parts.append(_kind(varies[0]))
+        at = varies.end()
+    return "".join([*parts, re.escape(prefix[at:])])
+
+
+def _kind(text: str) -> str:
+    if text[0] == " ":
+        return " {1,4}" if len(text) > 1 else " "
+    if text.isdigit():
+        return r"\d{1,40}"
+    return r"\w{1,60}\.py" if text.endswith(".py") else "[A-Z]{4,8}"
