@@ -12,7 +12,7 @@ from stoker.recovery.in_time import Budget, answers
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_time, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(in_time, "PATIENCE_S", 0.2)
 
 
 def test_every_key_is_answered() -> None:
@@ -41,7 +41,7 @@ def test_what_blocks_is_given_up_and_the_rest_answered(impatient: None, tmp_path
     paths = [str(tmp_path / name) for name in ("before", "blocks", "after")]
     began = time.monotonic()
     assert answers(files.text, paths, Budget(5)) == {paths[0]: "before", paths[2]: "after"}
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 2
     assert in_time.children() == frozenset()
 
 
