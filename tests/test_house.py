@@ -1,6 +1,7 @@
 """The house rules that a machine can hold: who imports whom, lint, types, no addresses."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -82,8 +83,13 @@ def room_of(module: str) -> str:
     return max(rooms, key=len, default="")
 
 
-def imports_of(path: Path) -> Iterator[str]:
+@functools.cache
+def imports_of(path: Path) -> tuple[str, ...]:
     """Dotted names that a file imports, relative ones made absolute."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     package = list(path.relative_to(ROOT).parent.parts)
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
