@@ -155,7 +155,7 @@ def _shipped(line: Line) -> None:
 
 
 def _outer(line: Line) -> None:
-    found = _JOURNAL.match(line.text)
+    found = None if line.text[19:20] == "," else _JOURNAL.match(line.text)
     if found and (not found["since_boot"] or found["pid"] or found["ident"] in (KERNEL, SYSTEMD)):
         line.ident, line.pid = found["ident"], found["pid"] or ""
         _time(line, found)

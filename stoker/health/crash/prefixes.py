@@ -18,6 +18,7 @@ _CERTAIN = re.compile(
     r"(?P<prefix>[^'\"\\{}]{0,198}?[\])|:>-] ?)"
     rf'(?:{_STAMP}|  File "[^"]{{1,400}}", line \d{{1,9}}, in )'
 )
+_INDENTED = re.compile(rf"(?P<prefix> {{1,12}}){_STAMP}")
 _OWN = re.compile(_STAMP)
 _VARIES = re.compile(
     r"\d{1,40}|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b|\b\w{1,60}\.py\b| {1,4}"
@@ -44,7 +45,7 @@ class Prefixes:
     def _learn(self, text: str) -> str:
         if _OWN.match(text) or text.startswith("[rank"):  # torch's own: it names the rank
             return text
-        found = _CERTAIN.match(text)
+        found = _INDENTED.match(text) or _CERTAIN.match(text)
         if not found:
             return text
         self.known.append(re.compile(_pattern(found["prefix"])))
@@ -54,6 +55,8 @@ class Prefixes:
 
 def _pattern(prefix: str) -> str:
     """Of the prefixes that differ from this one in digits, level, file and spaces at most."""
+    if not prefix.strip():
+        return prefix
     parts, at = [], 0
     for varies in _VARIES.finditer(prefix):
         parts.append(re.escape(prefix[at : varies.start()]))

@@ -7,6 +7,7 @@ import re
 from stoker.health.crash import phases, rules
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
 from stoker.health.crash.prefixes import Prefixes
+from stoker.health.crash.quoting import Quoting
 from stoker.health.crash.runs import Candidate, Ending, Run
 from stoker.health.crash.sieve import (
     BATCHES,
@@ -17,7 +18,7 @@ from stoker.health.crash.sieve import (
     PREFILL,
     Sieve,
 )
-from stoker.health.crash.systemd import said_by_systemd
+from stoker.health.crash.systemd import named_as_server, said_by_systemd, unit_of
 from stoker.health.crash.tracebacks import Raised, Tracebacks
 
 _USAGE = re.compile(r"(?P<program>[\w./ -]{1,80}): error: (?P<said>.{1,4000})")
@@ -84,12 +85,17 @@ class Reading:
         self.tracebacks = Tracebacks()
         self.sieve = Sieve(self.read)
         self.prefixes = Prefixes(self.sieve.known.clear)
+        self.quoting = Quoting()
+        self.served_by_name = False
+        """Whether a unit of the journal is the server's by its name."""
         self.year: int | None = None
         self.letters = rules.letters() | phases.LETTERS
 
     def read(self, number: int, raw: bytes, sieve: Sieve) -> tuple[int, bool]:
         """One line that is not known to be boring."""
         line = peel(number, raw, self.prefixes.without)
+        if self.quoting.holds(line):
+            return NEW, True
         if line.year is not None:
             self.year = line.year
         if line.origin == SYSTEMD:
@@ -100,7 +106,7 @@ class Reading:
             kind = self._program(line)
         if line.stamp is not None and (kind == NEW or self.run.first_stamp is None):
             self._clock(line)
-        return kind, bool(self.tracebacks.streams)
+        return kind, bool(self.tracebacks.streams or self.quoting.opened)
 
     def end(self) -> None:
         """The log is over."""
@@ -270,6 +276,11 @@ class Reading:
     # What systemd and the kernel say
 
     def _systemd(self, line: Line) -> int:
+        unit = unit_of(line.text)
+        if unit and named_as_server(unit):
+            self.served_by_name = True
+        elif unit and self.served_by_name:
+            return FOREIGN
         said = said_by_systemd(line.text)
         self.run.systemd += 1
         if said is None:

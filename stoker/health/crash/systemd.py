@@ -27,12 +27,29 @@ _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 # Units of the system itself, of which a whole journal is full.
 _OTHERS = re.compile(
-    r"(?:Starting|Started|Stopping|Failed to start) "
+    r"(?:(?:Starting|Started|Stopping|Failed to start) )?"
     r"(?:systemd-|user@|user-runtime|session-|apt-|dpkg-|man-db|logrotate|fstrim|e2scrub|cron\b|ssh|"
     r"getty|serial-getty|modprobe@|dbus|polkit|networking|postfix|pve(?!-container)|proxmox|zfs|smart"
     r"|\S{1,200}\.(?:timer|socket|scope|slice|target|mount|device|path|swap)\b"
     r"|Session \d|User Manager|Daily |Journal |Time & |Cleanup |Rotate |Discard )"
 )
+
+_UNIT = re.compile(
+    r"(?:(?:Starting|Started|Stopping|Stopped|Failed to start) )?"
+    r"(?P<unit>\S{1,256}\.service)(?:: | - |\.\.\.|\.|$)"
+)
+_SERVER = re.compile(r"sglang|llm|inference")
+
+
+def unit_of(text: str) -> str:
+    """The service that a line of systemd's is about; empty: it names none."""
+    found = _UNIT.match(text)
+    return found["unit"] if found else ""
+
+
+def named_as_server(unit: str) -> bool:
+    """Whether its name alone says that it serves a model."""
+    return bool(_SERVER.search(unit))
 
 
 def said_by_systemd(text: str) -> tuple[str, str] | None:
