@@ -60,7 +60,8 @@ def chosen(messages: Iterable[Message]) -> tuple[list[Message], int]:
         name = kind(message.text)
         if name:
             those = of_kind.setdefault(name, [])
-            those.append((place, Message(message.time, message.text[:LONGEST])))
+            text = _in_one_line(message.text) if name == "mismatch" else message.text
+            those.append((place, Message(message.time, text[:LONGEST])))
             if len(those) > FIRST + LAST:
                 del those[FIRST]
                 left += 1
@@ -88,6 +89,10 @@ def _whole(messages: Iterable[Message]) -> Iterator[Message]:
             yield message
     if held:
         yield held
+
+
+def _in_one_line(mismatch: str) -> str:
+    return " ".join(["NVRM:", *mismatch.replace("NVRM:", " ").split()])
 
 
 def _goes_on(held: Message, message: Message) -> bool:

@@ -178,8 +178,7 @@ def test_the_journal_is_asked_across_reboots_and_whether_it_reaches_back(
     put(tmp_path, "journalctl", JOURNAL.format(asked=tmp_path / "asked"))
     log = host_side.kernel_since.read(real, SINCE)
     assert [one.text for one in log.messages] == [
-        "NVRM: API mismatch: the client x (pid 7)\n"
-        "NVRM: has the version 580.1, but this kernel module has"
+        "NVRM: API mismatch: the client x (pid 7) has the version 580.1, but this kernel module has"
     ]
     assert (log.complete, log.missing) == (True, "")
     words = (tmp_path / "asked").read_text()
