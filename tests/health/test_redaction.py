@@ -5,6 +5,7 @@ import time
 import pytest
 
 from stoker.health.redaction import LONGEST, command
+from stoker.health.redaction import text as redacted
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,22 @@ def test_a_hostile_line_takes_no_time(piece: str) -> None:
     for text in (piece * (65536 // len(piece)), f"a={piece * (65536 // len(piece))}"):
         command([text, text])
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("--api-key s3cret-key-1 --tp 2", "--api-key *** --tp 2"),
+        ("server_args=ServerArgs(api_key='abc-123', tp_size=2)", None),
+        ("HF_TOKEN=hf_abcdefghijk in use", "HF_TOKEN=*** in use"),
+        ("token usage: 0.15, #token: 90112", "token usage: 0.15, #token: 90112"),
+        ("KeyError: 'midlayer.self_attn.qkv_proj.weight'", None),
+        ("Authorization: Bearer abcdef", "Authorization: Bearer ***"),
+        ("get https://me:pass@host/x", "get https://***@host/x"),
+    ],
+)
+def test_a_line_of_a_log_is_shown_without_secrets(line: str, shown: str | None) -> None:
+    found = redacted(line)
+    if shown is not None:
+        assert found == shown
+    assert "abc-123" not in found and "s3cret" not in found

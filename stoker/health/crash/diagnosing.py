@@ -60,8 +60,10 @@ def phase_of(cause: Candidate, outcome: Outcome) -> str:
     if rule and rule.phase:
         return rule.phase
     phase = cause.phase
-    if phase == "ready" and cause.rule and cause.rule.name != "port_in_use":
-        phase = "decode" if run.served or cause.fatal else phase
+    if phase == "ready" and choosing.name_of(cause) != "port_in_use":
+        return "decode" if run.served or cause.fatal or run.died else phase
+    if rule and rule.usual and not run.phases.last and phase in ("", "import", "scheduler_init"):
+        return rule.usual
     if phase:
         return phase
     if cause.origin == KERNEL:
@@ -72,12 +74,14 @@ def phase_of(cause: Candidate, outcome: Outcome) -> str:
 
 
 def _of_kernel_only(outcome: Outcome) -> str:
+    """Of a kernel's line before any of the program's: where the program was when it failed."""
     run = outcome.run
-    ours = [one for one in run.candidates if one.origin != KERNEL and one.stamp is None]
-    if not (run.phases.last or run.endings or run.served or ours):
+    ours = [one.phase for one in run.candidates if one.origin != KERNEL and one.phase]
+    if ours:
+        return ours[0]
+    if not (run.phases.last or run.endings or run.served):
         return "host"
-    later = next((one.phase for one in run.candidates if one.phase), "")
-    return later or ("decode" if run.served else "unknown")
+    return "decode" if run.served else "unknown"
 
 
 def _details(outcome: Outcome, cause: Candidate) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ _SIGNALS = {
     "-11": "SIGSEGV",
     "-15": "SIGTERM",
 }
+STOPPED = "it was asked to stop"
+"""The detail of a healthy verdict whose server was stopped on request."""
 _HANG_S = 300.0
 """So long without a word, where ranks meet, is a hang."""
 _LAST = 6
@@ -43,7 +45,8 @@ def _healthy(outcome: Outcome) -> Verdict:
         )
     else:
         cause = "nothing is wrong: the server answers"
-    return Verdict(HEALTHY, phase, None, "", cause, "Do nothing.", "high")
+    details = (STOPPED,) if cause.startswith("it was stopped") else ()
+    return Verdict(HEALTHY, phase, None, "", cause, "Do nothing.", "high", details=details)
 
 
 def _open(outcome: Outcome, reading: Reading) -> Verdict:
@@ -55,6 +58,8 @@ def _open(outcome: Outcome, reading: Reading) -> Verdict:
         )
     if not (run.program or run.systemd or run.kernel):
         cause = "the log is empty"
+    elif reading.broken_off:
+        cause = "the log breaks off inside of a traceback, before the error that it was about"
     elif not run.phases.last:
         cause = "the log shows neither a start of a server nor a fault"
     else:

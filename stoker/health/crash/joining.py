@@ -1,11 +1,205 @@
-"""The verdict of a log, corrected by what systemd and the node know of the same death."""
+"""The verdict of a log, corrected by what systemd and the node know of the same death.
+
+The kernel outranks what a program made of its doing; a line that says by itself what is wrong with
+the command line, the model or the installation stays. An exit code alone proves nothing.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+
+from stoker.health.crash import wording
+from stoker.health.crash.beside import Seen, seen_by_kernel
 from stoker.health.crash.death import Death, HostSide
-from stoker.health.crash.verdict import Verdict
+from stoker.health.crash.ending import STOPPED
+from stoker.health.crash.verdict import HEALTHY, Verdict
+
+_UNKNOWN = ("silent_death", "restart_loop", "program_error")
+_OF_GPU = (*_UNKNOWN, "gpu_app_fault", "gpu_hardware", "nccl_hang", "nccl_system_error")
+# Class of the kernel's line -> verdicts of a log that it replaces.
+_OVER = {
+    "gpu_lost": (*_OF_GPU, "device_missing", "start_timeout", "reboot_required", "gsp_timeout"),
+    "reboot_required": (*_OF_GPU, "device_missing", "start_timeout", "gsp_timeout"),
+    "gsp_timeout": (*_OF_GPU, "device_missing", "start_timeout"),
+    "gpu_hardware": (*_OF_GPU,),
+    "gpu_app_fault": (*_UNKNOWN, "gpu_app_fault", "nccl_hang"),
+    "cgroup_oom": (*_UNKNOWN, "cgroup_oom", "start_timeout"),
+    "driver_mismatch": (*_UNKNOWN, "driver_mismatch", "device_missing", "libcuda_missing"),
+}
+_BAD_RESULTS = (
+    "exit-code",
+    "signal",
+    "core-dump",
+    "oom-kill",
+    "timeout",
+    "watchdog",
+    "protocol",
+    "resources",
+)
+_NOT_READY = ("import", "dist_init", "load", "draft_load", "kv_pool", "hicache", "graph_capture")
+_GIB = 1024**3
 
 
 def joined(verdict: Verdict, death: Death | None, host: HostSide | None) -> Verdict:
     """The verdict of the whole: kernel and systemd outrank the log where they say more."""
-    return verdict
+    log = _died_all_the_same(verdict, death)
+    seen = seen_by_kernel(host, death, log.time) if host else ()
+    if log.name == HEALTHY:
+        return log
+    for one in seen:
+        if log.name in _OVER.get(one.name, ()):
+            return _by_kernel(log, one, seen, death, host)
+    said = _by_systemd(log, death)
+    if said.name not in _UNKNOWN:
+        return _with(said, (*_beside(seen, None), *_circumstances(death, host)))
+    if said.name == "program_error" or (said.line is not None and said.name == "restart_loop"):
+        return _with(said, _looked_at(death, host, seen))
+    return _without_cause(said, death, host, seen)
+
+
+def _died_all_the_same(verdict: Verdict, death: Death | None) -> Verdict:
+    """A log in which all is well, of a server that died nevertheless, has no cause."""
+    if verdict.name != HEALTHY or death is None or STOPPED in verdict.details:
+        return verdict
+    if death.ended is None or death.result not in _BAD_RESULTS:
+        return verdict
+    return Verdict(
+        name="silent_death",
+        phase="decode" if verdict.phase == "serving" else verdict.phase,
+        line=None,
+        text="",
+        cause="the server ended without any error line",
+        action=wording.action("silent_death", verdict.phase, "", None, ""),
+        confidence="low",
+        details=verdict.details,
+    )
+
+
+def _by_kernel(
+    log: Verdict, one: Seen, seen: tuple[Seen, ...], death: Death | None, host: HostSide | None
+) -> Verdict:
+    phase = log.phase if log.phase not in ("unknown", "systemd") else "host"
+    cause = one.cause
+    if one.name == "cgroup_oom" and host and host.memory_limit_bytes:
+        cause += f"; the container's limit is {host.memory_limit_bytes / _GIB:.0f} GiB"
+    same = one.name == log.name and log.line is not None
+    shown = () if same or log.line is None else (f"the log: line {log.line}: {log.text}",)
+    return Verdict(
+        name=one.name,
+        phase=phase,
+        line=log.line if same else None,
+        text=log.text if same else wording.shown(one.text),
+        cause=wording.shown(cause),
+        action=wording.action(one.name, phase, "", None, ""),
+        confidence="high",
+        time=one.time,
+        details=(*shown, *_beside(seen, one), *_circumstances(death, host)),
+    )
+
+
+def _by_systemd(log: Verdict, death: Death | None) -> Verdict:
+    if death is None or log.name not in _UNKNOWN:
+        return log
+    if death.result == "oom-kill":
+        return _renamed(
+            log, "cgroup_oom", "systemd saw that the kernel's OOM killer ended a process of it"
+        )
+    if death.result == "timeout" and log.phase in _NOT_READY:
+        return _renamed(
+            log,
+            "start_timeout",
+            "systemd ended the start because it took longer than TimeoutStartSec",
+        )
+    if death.status in ("203", "EXEC") and death.code == "exited":
+        return _renamed(log, "interpreter_unreachable", "systemd cannot run the unit's program")
+    if death.status in ("7", "BUS") and death.code in ("killed", "dumped"):
+        return _renamed(
+            log,
+            "sigbus_shm",
+            "the server died of SIGBUS, as it does when /dev/shm is full",
+        )
+    return log
+
+
+def _renamed(log: Verdict, name: str, cause: str) -> Verdict:
+    return dataclasses.replace(
+        log,
+        name=name,
+        cause=cause,
+        action=wording.action(name, log.phase, "", None, ""),
+        confidence="medium",
+    )
+
+
+def _without_cause(
+    log: Verdict, death: Death | None, host: HostSide | None, seen: tuple[Seen, ...]
+) -> Verdict:
+    last = tuple(detail for detail in log.details if detail.startswith("last lines"))
+    cause = log.cause
+    if death and death.ended is not None:
+        cause = f"{_ended(death)}, and neither the log nor {_others(host)} shows why"
+    return dataclasses.replace(
+        log, cause=wording.shown(cause), details=(*_looked_at(death, host, seen), *last)
+    )
+
+
+def _others(host: HostSide | None) -> str:
+    return "systemd nor the node" if host else "systemd (the node was not asked)"
+
+
+def _ended(death: Death) -> str:
+    if death.code == "exited":
+        return f"{death.unit} ended by itself with exit code {death.status}"
+    if death.code in ("killed", "dumped"):
+        return f"{death.unit} was ended by SIG{death.status.upper().replace('SIG', '')}"
+    return f"{death.unit} ended ({death.result or 'nobody knows how'})"
+
+
+def _looked_at(
+    death: Death | None, host: HostSide | None, seen: tuple[Seen, ...]
+) -> tuple[str, ...]:
+    """Everything that was looked at, and what it showed."""
+    told = ["looked at: the log"]
+    if death is None:
+        told.append("not looked at: how systemd saw it end")
+    told += _circumstances(death, host)
+    if host is None:
+        told.append("not looked at: the node's kernel log and the container's OOM counter")
+        return tuple(told)
+    whole = "" if host.kernel_complete else ", which does not reach back to the start"
+    found = f"{len(host.kernel)} lines of interest" if host.kernel else "nothing of interest"
+    told.append(f"looked at: the kernel log of {host.node}{whole}: {found}")
+    if host.oom_kills is None:
+        told.append("not looked at: the container's OOM counter")
+    return (*told, *_beside(seen, None))
+
+
+def _circumstances(death: Death | None, host: HostSide | None) -> tuple[str, ...]:
+    told = []
+    if death and death.ended is not None:
+        told.append(
+            f"systemd: result {death.result or 'unknown'}, {death.code or 'never ran'}"
+            f" {death.status}".rstrip()
+            + (f", restart {death.restarts}" if death.restarts else "")
+        )
+        if death.status in ("KILL", "9", "137"):
+            told.append("SIGKILL alone is no proof of the OOM killer: 0.5.12 ends itself by it")
+    if host:
+        if host.oom_kills is not None:
+            told.append(
+                f"the OOM killer ended {host.oom_kills} processes of container {host.vmid} "
+                "since it started"
+            )
+        if host.driver:
+            told.append(wording.shown(f"the driver now says: {host.driver}"))
+        told += [f"not looked at: {what}" for what in host.unseen]
+    return tuple(told)
+
+
+def _beside(seen: tuple[Seen, ...], chosen: Seen | None) -> tuple[str, ...]:
+    return tuple(wording.shown(f"kernel: {one.text}") for one in seen if one is not chosen)[:4]
+
+
+def _with(log: Verdict, details: tuple[str, ...]) -> Verdict:
+    new = tuple(detail for detail in details if detail not in log.details)
+    return dataclasses.replace(log, details=(*log.details, *new))

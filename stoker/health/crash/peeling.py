@@ -7,6 +7,7 @@ kernel's, then SGLang's own. Every quantifier is bounded: a line may hold anythi
 from __future__ import annotations
 
 import calendar
+import functools
 import json
 import re
 import time
@@ -247,11 +248,18 @@ def _time(line: Line, found: re.Match[str]) -> None:
 
 def _stamp(year: int, month: int, day: int, clock: str) -> float | None:
     """Seconds since the year began; None: there is no such moment."""
-    hour, minute, second = (int(part) for part in clock.split(":"))
+    began = _day(year, month, day)
+    if began is None:
+        return None
+    return began + int(clock[:2]) * 3600 + int(clock[3:5]) * 60 + int(clock[6:8])
+
+
+@functools.lru_cache(maxsize=512)
+def _day(year: int, month: int, day: int) -> float | None:
     if not (1 <= month <= 12 and 1 <= day <= 31 and year >= 1970):
         return None
     began = calendar.timegm((year, 1, 1, 0, 0, 0))
-    return float(calendar.timegm((year, month, day, hour, minute, second)) - began)
+    return float(calendar.timegm((year, month, day, 0, 0, 0)) - began)
 
 
 def epoch(stamp: float | None, year: int | None) -> float | None:

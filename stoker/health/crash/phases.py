@@ -122,6 +122,8 @@ def _marked(text: str) -> str:
         if found:
             return "graph_capture" if found[1] == "begin" else "scheduler_init"
         return "graph_capture" if text.startswith("Capture cuda graph bs") else ""
+    if text.startswith("Capturing "):
+        return "graph_capture"
     if text.startswith("Allocating ") and _HICACHE.match(text):
         return "hicache"
     return ""

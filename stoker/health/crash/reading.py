@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from stoker.health.crash import phases, rules
+from stoker.health.crash.glancing import boring
+from stoker.health.crash.options import Options
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
 from stoker.health.crash.prefixes import Prefixes
 from stoker.health.crash.quoting import Quoting
@@ -55,7 +57,6 @@ _SAYINGS = (
     (": error: ", _USAGE, "usage"),
     ("error: ", _COMPILER, "compiler"),
     (" : ", _TOOL, "compiler"),
-    (": fatal", _TOOL, "compiler"),
     ("loading shared libraries", _LOADER, "loader"),
     ("Warning: ", _WARNING, "warning"),
     (" with CUDA capability ", _CAPABILITY, "warning"),
@@ -89,10 +90,16 @@ class Reading:
         self.served_by_name = False
         """Whether a unit of the journal is the server's by its name."""
         self.year: int | None = None
+        self.options = Options()
+        self.broken_off = False
+        """The log ends inside of a traceback, before its exception."""
         self.letters = rules.letters() | phases.LETTERS
+        self.letters |= {"serv"}
 
     def read(self, number: int, raw: bytes, sieve: Sieve) -> tuple[int, bool]:
         """One line that is not known to be boring."""
+        if self._glanced(raw):
+            return BORING, False
         line = peel(number, raw, self.prefixes.without)
         if self.quoting.holds(line):
             return NEW, True
@@ -104,12 +111,22 @@ class Reading:
             kind = self._kernel(line)
         else:
             kind = self._program(line)
+        if kind == NEW and line.origin == PROGRAM:
+            self.run.read += 1
         if line.stamp is not None and (kind == NEW or self.run.first_stamp is None):
             self._clock(line)
         return kind, bool(self.tracebacks.streams or self.quoting.opened)
 
+    def _glanced(self, raw: bytes) -> bool:
+        """Whether a glance is enough: nothing is open, and the log has no prefix of its own."""
+        if self.tracebacks.streams or self.quoting.opened or self.prefixes.known:
+            return False
+        return self.run.first_stamp is not None and boring(raw)
+
     def end(self) -> None:
         """The log is over."""
+        every = self.tracebacks.streams.values()
+        self.broken_off = any(one.raised is None and one.frames for one in every)
         for raised in self.tracebacks.rest():
             self._raised(raised)
         self._close()
@@ -126,6 +143,8 @@ class Reading:
             return FOREIGN
         if ' HTTP/1.1" 200' in text and '"POST /' in text and not self.run.phases.last:
             self.run.served = True
+        if text.startswith("  ") and "[--" in text:
+            self.options.learn(text)
         new = False
         if self.tracebacks.streams or self._structure(line):
             new = self._traced(line)
@@ -171,9 +190,9 @@ class Reading:
             fatal = False
         hit = rules.of_exception(raised, raised.phase)
         known = [one for one in run.candidates if one.chain == raised.chain]
-        if raised.bare and hit is None:
+        if hit is None and (raised.bare or known):
             return
-        if (hit is None and known) or any(one.rule for one in known):
+        if any(one.rule for one in known) and not _in_other_words(raised, hit, known):
             return
         for one in known:
             run.candidates.remove(one)
@@ -185,9 +204,9 @@ class Reading:
         run.add(
             Candidate(
                 number=hit.number if hit else raised.number,
-                text=name if hit is None or hit.number == raised.number else hit.text,
+                text=line.text if hit is None or hit.number == raised.number else hit.text,
                 rule=hit.rule if hit else None,
-                found={**(hit.found if hit else {}), "raised": name, **_where(raised)},
+                found={**_where(raised), "raised": name, **(hit.found if hit else {})},
                 rank=line.rank,
                 stamp=line.stamp,
                 year=line.year,
@@ -232,6 +251,8 @@ class Reading:
         if not found:
             return False
         for rule, groups in rules.of_voice(voice, found["said"]):
+            if "flags" in groups:
+                groups["nearest"] = self.options.nearest(groups["flags"])
             self._add(line, rule, groups, fatal=True if voice in _LAST_WORDS else None)
             return True
         return False
@@ -372,8 +393,7 @@ class Reading:
             run.served = True
             run.decoded = run.decoded or kind == DECODE
             run.alive_stamp = peel(number, raw, self.prefixes.without).stamp
-        run.program = sieve.program() - run.program + len(run.candidates)
-        run.program += 1 if run.phases.last else 0
+        run.program = sieve.program() - run.program + run.read
 
     def _next(self, linked: bool) -> None:
         for raised in self.tracebacks.rest():
@@ -388,6 +408,12 @@ class Reading:
             self.loop = [*self.loop, run][:_MOST_LOOP]
         self.run = Run(linked=linked, first=self.sieve.before + self.sieve.at + 1)
         self.run.program = self.sieve.program()
+
+
+def _in_other_words(raised: Raised, hit: rules.Hit | None, known: list[Candidate]) -> bool:
+    """Whether it says again, for a human, what the one before it in the chain said."""
+    names = [one.rule.name for one in known if one.rule]
+    return raised.direct and hit is not None and hit.rule.name in names
 
 
 def _innermost(frames: list[str], phase: str) -> str:

@@ -73,6 +73,8 @@ class Run:
     """Decode batches were seen after it was ready."""
     program: int = 0
     """Lines that the program printed."""
+    read: int = 0
+    """Of these, lines that were read."""
     systemd: int = 0
     kernel: int = 0
     first: int = 0

@@ -18,6 +18,8 @@ _LONGEST = 64 * 1024
 _MOST_SKELETONS = 4096
 _LONGEST_SKELETON = 600
 _LAST = 12
+_LOOK_AGAIN = 32
+"""So many lines of a block that have become known since are a reason to look all of it up again."""
 _DIGITS = b"0123456789"
 
 
@@ -72,12 +74,18 @@ class Sieve:
         skeletons = block.translate(None, _DIGITS).split(b"\n")
         self.lines = lines
         kinds = self.kinds = bytearray(map(self.known.get, skeletons, repeat(NEW)))
+        repeated = 0
         at = 0 if self.wanted else kinds.find(NEW)
         while 0 <= at < len(lines):
             self.at = at
             skeleton = skeletons[at]
             kind = self.known.get(skeleton, NEW)
-            if kind == NEW or self.wanted:
+            if kind != NEW and not self.wanted:
+                repeated += 1
+                if repeated % _LOOK_AGAIN == 0:
+                    rest = map(self.known.get, skeletons[at:], repeat(NEW))
+                    kinds[at:] = bytearray(rest)
+            else:
                 found, self.wanted = self.read(self.before + at + 1, lines[at], self)
                 if kind == NEW and found != NEW:
                     self._learn(skeleton, found)

@@ -14,6 +14,7 @@ from stoker.health.crash.peeling import Line
 
 HEADER = "Traceback (most recent call last):"
 _LONGEST_MESSAGE = 60  # lines
+_LONGEST_SAID = 3000  # characters of one of them
 _LONGEST_OPEN = 600  # lines without an end
 _MOST_FRAMES = 16
 _MOST_STREAMS = 64
@@ -58,6 +59,8 @@ class Raised:
     """Where its rank was then."""
     alive: int = 0
     """Lines of served batches before it."""
+    direct: bool = False
+    """It was raised to say the one before it in other words (`raise ... from`)."""
 
 
 @dataclass
@@ -71,6 +74,7 @@ class _Open:
     raised: Raised | None = None
     lines: int = 0
     linked: bool = False
+    direct: bool = False
     outer: _Open | None = None
 
 
@@ -122,7 +126,6 @@ class Tracebacks:
         chain = None
         if opened and opened.raised:
             yield opened.raised
-            chain = opened.chain if opened.linked else None
         elif opened and opened.linked:
             chain = opened.chain
         elif opened and opened.frames and opened.outer is None:
@@ -131,6 +134,7 @@ class Tracebacks:
         self.streams[key].outer = outer
         if chain is not None and opened and not context:
             self.streams[key].context = opened.context
+            self.streams[key].direct = opened.direct
             _borrow(line, opened.line)
 
     def _implicit(self, key: tuple[str, str, str], line: Line, text: str) -> None:
@@ -174,7 +178,7 @@ class Tracebacks:
         opened.raised = Raised(
             number=line.number,
             name=found["name"],
-            said=[(line.number, (found["said"] or "").strip())],
+            said=[(line.number, (found["said"] or "").strip()[:_LONGEST_SAID])],
             frames=opened.frames,
             source=opened.source,
             source_number=opened.source_number,
@@ -182,6 +186,7 @@ class Tracebacks:
             context=opened.context,
             chain=opened.chain,
             bare=bare,
+            direct=opened.direct,
         )
 
     def _message(
@@ -192,6 +197,7 @@ class Tracebacks:
         if text.strip() in _LINKS:
             yield raised
             opened.raised, opened.linked = None, True
+            opened.direct = text.strip() == _LINKS[1]
             opened.frames, opened.source, opened.lines, opened.source_number = [], "", 0, 0
             return
         if line.dated or line.voice or len(raised.said) >= _LONGEST_MESSAGE:
@@ -207,7 +213,7 @@ class Tracebacks:
             self.streams[key] = opened.outer
             self._frames(key, opened.outer, line, text)
             return
-        raised.said.append((line.number, text.strip()[:2000]))
+        raised.said.append((line.number, text.strip()[:_LONGEST_SAID]))
 
 
 def _borrow(line: Line, header: Line) -> None:

@@ -39,6 +39,7 @@ def cause(one: Candidate, phase: str) -> str:
     """What happened, with the facts that the line has."""
     found = {key: value for key, value in one.found.items() if value}
     found.setdefault("gpu", one.gpu)
+    found["which_gpu"] = f"GPU {found['gpu']}" if found["gpu"] else "a GPU"
     found["phase_words"] = PHASE_WORDS.get(phase, "")
     if one.rule is None:
         where = f" in {found['file']} ({found['function']})" if "file" in found else ""

@@ -1,0 +1,93 @@
+"""Nothing that a log can hold makes the classifier slow, large or wrong in its counting."""
+
+import random
+import time
+import tracemalloc
+
+import pytest
+
+from stoker.health.crash.diagnosing import diagnose
+from tests.health.crash.logs import LOAD, OOM, failed, program
+
+MIB = 1024 * 1024
+PIECES = (
+    b"a",
+    b" ",
+    b"[",
+    b"(",
+    b"/",
+    b": ",
+    b"\0",
+    b"\xff",
+    b"\r",
+    b"\t",
+    b"a.",
+    b"x y ",
+    b"1",
+    b"\x1b[",
+    b"it/s]",
+    b"NCCL WARN ",
+    b"Traceback (most recent call last):",
+    b'  File "',
+    b": error: ",
+    b"Warning: ",
+    b"/python",
+    b"NVRM: Xid (PCI:",
+    b"Jan  1 00:00:00 ",
+    b"[2026-04-14 05:12:02 ",
+    b" with CUDA capability ",
+)
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=[repr(piece) for piece in PIECES])
+def test_a_line_of_a_megabyte_is_read_at_once(piece: bytes) -> None:
+    began = time.process_time()
+    diagnose([piece * (MIB // len(piece)), b"\n"])
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=[repr(piece) for piece in PIECES])
+def test_such_an_error_is_read_at_once(piece: bytes) -> None:
+    log = failed("RuntimeError: HERE").encode().replace(b"HERE", piece * (20_000 // len(piece)))
+    began = time.process_time()
+    diagnose([log])
+    assert time.process_time() - began < 0.5
+
+
+def test_a_line_without_an_end_takes_no_memory() -> None:
+    tracemalloc.start()
+    diagnose(b"x" * MIB for _ in range(64))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * MIB
+
+
+def test_lines_that_are_all_different_take_no_memory() -> None:
+    chance = random.Random(5)
+    letters = "abcdefghijklmnopqrst"
+    lines = ["".join(chance.choices(letters, k=60)) + " error\n" for _ in range(20_000)]
+    block = "".join(lines).encode()
+    diagnose([block])
+    tracemalloc.start()
+    diagnose(block for _ in range(3))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * MIB
+
+
+def test_the_cause_behind_a_very_long_line_has_the_right_number() -> None:
+    log = program(LOAD).encode() + b"y" * (3 * MIB) + b"\n" + failed(OOM).encode()
+    assert diagnose([log]).line == 7
+    assert diagnose(log[at : at + 1000] for at in range(0, len(log), 1000)).line == 7
+
+
+def test_any_bytes_come_to_some_verdict() -> None:
+    chance = random.Random(11)
+    real = (program(LOAD) + failed(OOM)).encode()
+    for _ in range(60):
+        log = bytearray(real)
+        for _ in range(chance.randrange(1, 40)):
+            log[chance.randrange(len(log))] = chance.randrange(256)
+        whole = diagnose([bytes(log)])
+        at = chance.randrange(len(log))
+        assert diagnose([bytes(log[:at]), bytes(log[at:])]) == whole

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from stoker.health.crash import classes, report
+from stoker.health.crash.death import Death, HostSide, KernelLine
+from stoker.health.crash.joining import joined
+from stoker.health.crash.telling import paragraph
+from stoker.health.crash.verdict import CONFIDENCES, PHASES, Verdict
+from tests.health.crash.logs import DECODE, LOAD, NINJA, READY, failed, program, verdict
+
+T = 1_780_308_000.0
+DEATH = Death("sglang@0.service", "signal", "killed", "KILL", T, T + 600.0, restarts=1)
+HOST = HostSide("pve1", 200, T, (), oom_kills=0, bdfs=("0000:41:00.0",))
+KILLED = "Memory cgroup out of memory: Killed process 41233 (sglang::schedul) anon-rss:9kB"
+CHOSEN = "oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/lxc/{},task_memcg=/lxc/{}/ns/a,pid=41233"
+
+
+def silent() -> Verdict:
+    """A server that served, and then no more."""
+    ended = "Subprocess scheduler_0 (pid=7) crashed with exit code -9. Triggering SIGQUIT"
+    return verdict(program(READY), program(DECODE), program(ended))
+
+
+def host(*said: str, at: float = T + 599.0, **change: object) -> HostSide:
+    """A node whose kernel said that."""
+    lines = tuple(KernelLine(at, text) for text in said)
+    return dataclasses.replace(HOST, kernel=lines, **change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.", "gpu_lost"),
+        ("NVRM: Xid (PCI:0000:41:00): 119, pid=7, name=x, Timeout after 45s", "gsp_timeout"),
+        ("NVRM: Xid (PCI:0000:41:00): 31, pid=7, name=sglang::schedul", "gpu_app_fault"),
+        ("NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x0 to 0x2 (Node Reboot"
+         " Required)", "reboot_required"),
+        ("NVRM: API mismatch: the client has the version 570.148.08, but\n"
+         "NVRM: this kernel module has the version 570.148.06.  Please", "driver_mismatch"),
+    ],
+)  # fmt: skip
+def test_what_the_kernel_says_is_the_cause_of_a_silent_death(said: str, name: str) -> None:
+    found = joined(silent(), DEATH, host(said))
+    assert (found.name, found.phase, found.confidence) == (name, "decode", "high")
+    assert found.line is None and found.time == T + 599.0
+    assert found.action == classes.known()[name].action
+
+
+def test_both_versions_of_a_mismatch_are_named() -> None:
+    said = (
+        "NVRM: API mismatch: the client has the version 570.148.08, but\n"
+        "NVRM: this kernel module has the version 570.148.06.  Please"
+    )
+    cause = joined(silent(), DEATH, host(said)).cause
+    assert "570.148.08" in cause and "570.148.06" in cause
+
+
+def test_the_highest_authority_of_several_wins() -> None:
+    fault = "NVRM: Xid (PCI:0000:41:00): 31, pid=7, name=sglang::schedul"
+    lost = "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus."
+    found = joined(silent(), DEATH, host(fault, lost))
+    assert found.name == "gpu_lost"
+    assert any("31" in detail for detail in found.details)
+
+
+def test_another_containers_gpu_is_another_matter() -> None:
+    said = "NVRM: Xid (PCI:0000:c1:00): 79, GPU has fallen off the bus."
+    assert joined(silent(), DEATH, host(said)).name == "silent_death"
+
+
+@pytest.mark.parametrize("at", [T - 3600.0, T + 3600.0])
+def test_another_time_is_another_matter(at: float) -> None:
+    said = "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus."
+    assert joined(silent(), DEATH, host(said, at=at)).name == "silent_death"
+
+
+def test_the_oom_killer_is_believed_for_the_container_that_it_names() -> None:
+    ours = host(CHOSEN.format(200, 200), KILLED, memory_limit_bytes=192 * 1024**3)
+    found = joined(silent(), DEATH, ours)
+    assert found.name == "cgroup_oom" and "192 GiB" in found.cause
+    theirs = host(CHOSEN.format(201, 201), KILLED, oom_kills=0)
+    assert joined(silent(), DEATH, theirs).name == "silent_death"
+
+
+def test_an_oom_kill_without_a_container_needs_the_containers_counter() -> None:
+    assert joined(silent(), DEATH, host(KILLED)).name == "silent_death"
+    assert joined(silent(), DEATH, host(KILLED, oom_kills=1)).name == "cgroup_oom"
+
+
+def test_a_line_that_says_what_is_wrong_stays() -> None:
+    log = verdict(program(LOAD), failed(NINJA))
+    said = "NVRM: Xid (PCI:0000:41:00): 31, pid=7, name=sglang::schedul"
+    found = joined(log, DEATH, host(said))
+    assert (found.name, found.line, found.cause) == (log.name, log.line, log.cause)
+
+
+def test_sigkill_alone_proves_nothing_and_all_that_was_looked_at_is_told() -> None:
+    found = joined(silent(), DEATH, dataclasses.replace(HOST, kernel_complete=False))
+    told = "\n".join(found.details)
+    assert (found.name, found.confidence) == ("silent_death", "low")
+    assert "SIGKILL" in found.cause
+    for part in (
+        "looked at: the log",
+        "result signal, killed KILL, restart 1",
+        "no proof of the OOM killer",
+        "does not reach back",
+        "ended 0 processes of container 200",
+        "last lines: Decode batch",
+    ):
+        assert part in told, told
+
+
+def test_what_was_not_looked_at_is_told_too() -> None:
+    told = "\n".join(joined(silent(), None, None).details)
+    assert "not looked at: how systemd saw it end" in told
+    assert "not looked at: the node's kernel log" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "log", "name"),
+    [
+        ({"result": "oom-kill"}, READY, "cgroup_oom"),
+        ({"result": "timeout"}, LOAD, "start_timeout"),
+        ({"result": "timeout"}, READY, "silent_death"),
+        ({"result": "exit-code", "code": "exited", "status": "203"}, "", "interpreter_unreachable"),
+        ({"status": "BUS"}, READY, "sigbus_shm"),
+        ({"result": "core-dump", "code": "dumped", "status": "SEGV"}, READY, "silent_death"),
+    ],
+)
+def test_what_systemd_says(change: dict[str, str], log: str, name: str) -> None:
+    death = dataclasses.replace(DEATH, **change)  # type: ignore[arg-type]
+    assert joined(verdict(program(log) if log else ""), death, None).name == name
+
+
+def test_a_healthy_log_of_a_server_that_died_has_no_cause() -> None:
+    found = joined(verdict(program(READY), program(DECODE)), DEATH, HOST)
+    assert (found.name, found.phase) == ("silent_death", "decode")
+
+
+def test_a_healthy_log_of_a_server_that_lives_or_was_stopped_is_well() -> None:
+    well = verdict(program(READY), program(DECODE))
+    assert joined(well, None, HOST) == well
+    assert joined(well, dataclasses.replace(DEATH, ended=None), HOST) == well
+    stopped = verdict(program(READY), program("SIGTERM received. signum=None frame=None."))
+    assert joined(stopped, DEATH, HOST) == stopped
+
+
+def test_a_verdict_comes_back_from_its_json_as_it_was() -> None:
+    found = joined(silent(), DEATH, HOST)
+    keys = ["class", "phase", "line", "cause", "action", "confidence", "text", "time", "details"]
+    assert list(report.to_json(found)) == keys
+    assert report.from_json(report.to_json(found)) == found
+
+
+def test_a_human_reads_cause_line_deed_and_where_to_read_on() -> None:
+    told = paragraph(verdict(program(LOAD), failed(NINJA)), "sglang@0")
+    assert told[0].startswith("sglang@0: TP0: the program ninja cannot be run")
+    assert told[1] == f"  line 6: {NINJA}"
+    assert told[2].startswith("  do: Put the venv bin directory first")
+    assert told[3] == "  more: stoker explain ninja_missing"
+    assert any("looked at" in line for line in paragraph(silent(), "x"))
+    assert paragraph(verdict(program(READY)), "x") == ["x: nothing is wrong: the server answers"]
+
+
+def test_every_class_says_what_it_is_and_what_to_do() -> None:
+    known = classes.known()
+    assert len(known) > 45 and list(known)[-1] == "none"
+    for name, row in known.items():
+        assert row.name == name and row.meaning and row.confirm and row.action
+        assert set(row.phases) <= set(PHASES) and set(row.see) <= known.keys()
+    assert verdict("").confidence in CONFIDENCES
