@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "stoker.serving",
         "stoker.health",
         "stoker.recovery",
+        "stoker.diagnosis",
         "stoker.refused",
     },
     "stoker.facts": {
@@ -36,10 +37,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "stoker.serving",
         "stoker.health",
         "stoker.recovery",
+        "stoker.diagnosis",
         "stoker.refused",
     },
     "stoker.health": {"stoker.health"},
-    "stoker.recovery": {"stoker.health", "stoker.recovery"},
+    "stoker.recovery": {
+        "stoker.health",
+        "stoker.recovery",
+        "stoker.recovery.replacing",
+        "stoker.zipped",
+    },
+    "stoker.recovery.replacing": set(),
+    "stoker.diagnosis": {"stoker.health", "stoker.recovery.replacing", "stoker.zipped"},
+    "stoker.zipped": set(),
     "stoker.serving": {"stoker.serving", "stoker.refused"},
     "stoker.pct": {"stoker.pct"},
     "stoker.connector": {"stoker.pct"},
@@ -120,7 +130,7 @@ def test_nobody_imports_across_the_plan() -> None:
 
 
 def test_pure_rooms_do_not_know_pyinfra() -> None:
-    pure = ("stoker.serving", "stoker.pct", "stoker.health", "stoker.recovery")
+    pure = ("stoker.serving", "stoker.pct", "stoker.health", "stoker.recovery", "stoker.diagnosis")
     wrong = [
         f"{module_of(path)} imports {name}"
         for path in python_files()
@@ -131,7 +141,13 @@ def test_pure_rooms_do_not_know_pyinfra() -> None:
     assert wrong == []
 
 
-ON_A_NODE = ("stoker.pct", "stoker.health", "stoker.recovery", "stoker.sandbox.node")
+ON_A_NODE = (
+    "stoker.pct",
+    "stoker.health",
+    "stoker.recovery",
+    "stoker.diagnosis",
+    "stoker.sandbox.node",
+)
 
 
 def test_what_runs_on_a_node_needs_only_the_standard_library() -> None:
@@ -145,9 +161,12 @@ def test_what_runs_on_a_node_needs_only_the_standard_library() -> None:
     assert wrong == []
 
 
+OLDEST = ("stoker.pct.agent", "stoker.health", "stoker.recovery", "stoker.diagnosis")
+
+
 def test_what_runs_on_a_node_is_python_3_9() -> None:
     for path in python_files():
-        if module_of(path).startswith(("stoker.pct.agent", "stoker.health", "stoker.recovery")):
+        if module_of(path).startswith(OLDEST):
             ast.parse(path.read_text(), str(path), feature_version=(3, 9))
 
 

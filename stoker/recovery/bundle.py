@@ -14,14 +14,15 @@ import ast
 import base64
 import functools
 import hashlib
-import io
 import lzma
 import os
 import shlex
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from stoker.zipped import zipped
 
 PYTHON = "/usr/bin/python3"
 STOKER = Path(__file__).parent.parent
@@ -59,7 +60,7 @@ sys.exit(main())
 @functools.cache
 def contents() -> bytes:
     """The file's bytes: the same for the same sources, wherever and whenever it is made."""
-    return _SHEBANG + _zipped(_files(), zipfile.ZIP_DEFLATED)
+    return _SHEBANG + zipped(_files())
 
 
 def digest() -> str:
@@ -80,7 +81,7 @@ def command(words: Sequence[str]) -> str:
 def _boot() -> str:
     # Stored, then compressed as a whole: half the size of files compressed one by one.
     bare = ((name, _bare(data) if _silent(name) else data) for name, data in _files())
-    packed = lzma.compress(_zipped(bare, zipfile.ZIP_STORED), preset=9 | lzma.PRESET_EXTREME)
+    packed = lzma.compress(zipped(bare, zipfile.ZIP_STORED), preset=9 | lzma.PRESET_EXTREME)
     boot = _BOOT.strip("\n") % base64.b85encode(packed).decode("ascii")
     if len(boot) >= LONGEST_WORD:
         raise ValueError(f"stoker.pyz has outgrown a command line: {len(boot)} bytes")
@@ -107,17 +108,6 @@ def _is_text(line: ast.stmt) -> bool:
         and isinstance(line.value, ast.Constant)
         and isinstance(line.value.value, str)
     )
-
-
-def _zipped(files: Iterable[tuple[str, bytes]], compression: int) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as file:
-        for name, data in sorted(files):
-            entry = zipfile.ZipInfo(name)  # 1980: when it was made is nobody's business
-            entry.compress_type = compression
-            entry.external_attr = 0o644 << 16
-            file.writestr(entry, data, compresslevel=9)
-    return made.getvalue()
 
 
 def _files() -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,39 @@
+"""How long a diagnosis may take and how much memory it may use: a restart waits for it."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+MEMORY_BYTES = 1 << 30
+"""Of addresses, each process by itself; journalctl maps the journal's files in parts."""
+
+
+class TooLate(Exception):
+    """The time is up."""
+
+
+def bounded_memory() -> None:
+    """This process and its children may use so much and no more."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """`TooLate` is raised inside once the time is up; one at a time."""
+    before = signal.signal(signal.SIGALRM, _late)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _late(number: int, frame: FrameType | None) -> None:
+    raise TooLate
