@@ -5,6 +5,7 @@ from pathlib import Path
 from pyinfra import host
 from pyinfra.api import deploy
 
+from stoker.operations import diagnosis
 from stoker.operations.service import defined, serving
 from stoker.serving import loading, lock
 from stoker.serving.deployment import Deployment
@@ -17,6 +18,8 @@ FLAGSETS, LOCKS = Path("group_data/flagsets"), Path("locks")
 def service() -> None:
     """From host data `flagsets`, `service_user`, `secrets`, `stop_foreign`."""
     wanted = _deployment()
+    diagnosis.installed(name="Place what says why a server died", units=bool(wanted.flagsets))
+    diagnosis.told(name="Tell which servers have died since the last run")
     defined(name="Define the servers' units", wanted=wanted)
     serving(
         name="Bring the servers to their first token",

@@ -34,8 +34,10 @@ for inode in $inodes; do
     ls -l "/proc/$main/fd" 2>/dev/null | grep -qF "socket:[$inode]" && echo Listens=yes
 done
 [ -n "$invocation" ] || exit 0
+# By transport: what diagnose.pyz says of it is told elsewhere.
 journalctl -q --no-pager --show-cursor -o cat -n "$lines" \
-    _SYSTEMD_INVOCATION_ID="$invocation" + INVOCATION_ID="$invocation" 2>/dev/null |
+    _SYSTEMD_INVOCATION_ID="$invocation" _TRANSPORT=stdout + \
+    INVOCATION_ID="$invocation" 2>/dev/null |
     sed 's/^/Line=/'
 true
 """

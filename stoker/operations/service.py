@@ -160,6 +160,7 @@ def _removed(units: list[str]) -> Commands:
     paths: list[PurePosixPath] = [layout.ENABLED / unit for unit in units]
     paths += [layout.env_file(unit) for unit in units]
     paths += [layout.unit_file(unit) for unit in units]
+    paths += [layout.DEATHS / f"{unit}.{kind}" for unit in units for kind in ("json", "seen")]
     yield StringCommand("rm", "-f", "--", *(QuoteString(str(path)) for path in paths))
 
 

@@ -9,7 +9,8 @@ from pyinfra import logger
 from pyinfra.api import OperationError, QuoteString, StringCommand
 
 from stoker.facts.startup import Look, Question, Startup, Tokens
-from stoker.operations import from_node
+from stoker.operations import from_node, post_mortem
+from stoker.operations.diagnosis import seen
 from stoker.operations.foreign import clear_the_way
 from stoker.serving.following import REFUSAL, Following, Patience, Verdict, waves
 from stoker.serving.unit import Unit
@@ -105,7 +106,8 @@ def _follow(host: Any, units: list[Unit], patience: Patience) -> None:
             if verdict is Verdict.ASK:
                 _say(host, f"{name} answered 1 token after {time.monotonic() - began:.0f} s")
             elif verdict is not Verdict.WAIT:
-                failed.append(_failure(host, unit, courses[name]))
+                dead = verdict is Verdict.DEAD
+                failed.append(_failure(host, unit, courses[name], dead))
             else:
                 continue
             del waiting[name]
@@ -150,19 +152,15 @@ def _progress(name: str, course: Following, elapsed: float) -> str:
     return f"{name}: {elapsed:.0f} s, {last.sub if last else 'unknown'}: {line}"
 
 
-def _failure(host: Any, unit: Unit, course: Following) -> str:
+def _failure(host: Any, unit: Unit, course: Following, dead: bool) -> str:
     lines = course.last.lines if course.last else ()
     # It waited for its GPUs in vain: what holds them shows only from the node.
     waited = any(line.startswith(REFUSAL) for line in lines)
     held = from_node.told(host, unit) if waited else []
-    return "\n".join(
-        [
-            f"cannot serve {unit.flagset} by {unit.name}: {course.why}; "
-            "its last lines follow, correct the cause and run again",
-            *(f"    {line}" for line in lines or ("(it wrote no line)",)),
-            *held,
-        ]
-    )
+    told = post_mortem.lines(host, unit, course.invocation, course.why, lines, dead)
+    if dead and course.invocation:
+        seen(host, unit.name, course.invocation)
+    return "\n".join([*told, *held])
 
 
 def _run(host: Any, verb: str, *words: str, must: bool = True) -> None:

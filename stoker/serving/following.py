@@ -81,6 +81,12 @@ class Following:
     why: str = ""
     """After DEAD and STALLED: what is, in words."""
 
+    @property
+    def invocation(self) -> str:
+        """systemd's id of the start that is followed; empty: none was seen."""
+        start = self.first or self.last
+        return start.invocation if start else ""
+
     def judge(self, look: State | None, now: float) -> Verdict:
         """The verdict after this look; None: systemd knows no such unit."""
         death = _death(self.first, look)

@@ -23,6 +23,12 @@ LAUNCHER = OPT / "launch" / "sglang_launch_server.py"
 """What a unit starts: SGLang's own launcher, with the API key from the environment."""
 GUARD = OPT / "launch" / "await_gpus.py"
 """What a unit runs before that: waits until its GPUs are free."""
+DIAGNOSE = PurePosixPath("/usr/local/lib/stoker/diagnose.pyz")
+"""What says why a server died. The container's own Python runs it: it works without the venv."""
+DEATHS = STATE / "deaths"
+"""Reports of the last deaths, a file a unit: `sglang@0.service.json`."""
+GAVE_UP = "stoker-gave-up@.service"
+"""The unit that says why systemd starts a server no more."""
 STAGER = OPT / "launch" / "stage_model.sh"
 JOURNAL = PurePosixPath("/etc/systemd/journald.conf.d/stoker.conf")
 

@@ -79,7 +79,14 @@ def files_of(units: Iterable[Unit]) -> tuple[File, ...]:
     units = tuple(units)
     refuse_conflicts(units)
     stages = {unit.stage.name: unit.stage for unit in units if unit.stage}
-    support = [File(layout.JOURNAL, JOURNAL_CONF), _inside(layout.LAUNCHER)] if units else []
+    support: list[File] = []
+    if units:
+        gave_up = rendered("stoker-gave-up.service.j2", diagnose=layout.DIAGNOSE)
+        support = [
+            File(layout.JOURNAL, JOURNAL_CONF),
+            File(layout.unit_file(layout.GAVE_UP), gave_up),
+            _inside(layout.LAUNCHER),
+        ]
     if any(unit.gpus for unit in units):
         support.append(_inside(layout.GUARD))
     if stages:

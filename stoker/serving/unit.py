@@ -88,6 +88,11 @@ class Unit:
         return quoting.command(words) if self.gpus else ""
 
     @property
+    def diagnose(self) -> str:
+        """What says why it died."""
+        return str(layout.DIAGNOSE)
+
+    @property
     def env_file(self) -> str:
         """Path of its environment file."""
         return str(layout.env_file(self.name))

@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from stoker.facts.deaths import UnitDeath, UnitDeaths
 from stoker.facts.holders import Holder, Holders
 from stoker.facts.startup import Answer, Look, Startup, Tokens
-from stoker.operations import foreign, starting
+from stoker.health.crash.death import Death
+from stoker.operations import foreign, from_node, starting
 from stoker.operations.starting import Plan, bring_up, take_down
 from stoker.serving.following import Patience
+from tests.diagnosis.deaths import OOM
 from tests.operations.hosts import FakeHost
 from tests.serving.flagsets import units
 
@@ -74,6 +77,53 @@ def test_a_death_ends_the_following_with_a_sentence_and_its_last_lines() -> None
         "    Traceback",
         "    torch.OutOfMemoryError",
     ]
+
+
+def known(verdict: Any, started: float | None = 100.0) -> dict[str, UnitDeath]:
+    end = Death("sglang.service", "exit-code", "exited", "1", started, 200.0)
+    return {"sglang.service": UnitDeath("sglang.service", end, verdict, (), ())}
+
+
+def test_a_death_whose_cause_is_known_is_told_by_it_and_by_fewer_lines() -> None:
+    dead = replace(DEAD, lines=tuple(f"line {n}" for n in range(30)))
+    host = FakeHost({Startup: [DOWN, LOADING, dead], UnitDeaths: known(OOM)})
+    assert not bring_up(None, host, plan())
+    assert host.said[:5] == [
+        "cannot serve tiny by sglang.service: a CUDA graph did not fit "
+        "(its main process ended: exit-code, status 1)",
+        "    line 42: torch.OutOfMemoryError: CUDA out of memory.",
+        "    do: lower --mem-fraction-static",
+        "    more: stoker explain gpu_oom",
+        "    its last lines:",
+    ]
+    assert host.said[5:] == [f"      line {n}" for n in range(18, 30)]
+
+
+def test_what_was_told_of_a_death_is_not_told_again_by_the_next_run() -> None:
+    host = FakeHost({Startup: [DOWN, LOADING, DEAD], UnitDeaths: known(OOM)})
+    assert not bring_up(None, host, plan())
+    assert host.done[-1].endswith("sh /var/lib/stoker/deaths sglang.service new")
+
+
+def test_the_node_is_asked_for_its_half_since_that_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    monkeypatch.setattr(from_node, "host_side", lambda host, since: asked.append(since))
+    host = FakeHost({Startup: [DOWN, LOADING, DEAD], UnitDeaths: known(OOM)})
+    assert not bring_up(None, host, plan())
+    assert asked == [100.0]
+
+
+def test_a_hang_whose_log_shows_a_cause_is_told_by_it() -> None:
+    host = FakeHost({Startup: [DOWN, LOADING], UnitDeaths: known(OOM)})
+    assert not bring_up(None, host, plan())
+    said = next(s for s in host.said if "cannot" in s)
+    assert "a CUDA graph did not fit (no log line and no work for" in said
+
+
+def test_a_hang_without_a_cause_is_told_with_its_last_sign_of_life() -> None:
+    host = FakeHost({Startup: [DOWN, LOADING], UnitDeaths: known(replace(OOM, name="none"))})
+    assert not bring_up(None, host, plan())
+    assert "its last sign of life: Load;" in next(s for s in host.said if "cannot" in s)
 
 
 def test_no_silent_minutes_a_line_every_ten_seconds_with_the_last_log_line() -> None:
