@@ -2,6 +2,8 @@
 
 STANDIN_MODE: (unset) serve; die: exit 1 while loading; idle: never listen, do nothing; spin: never
 listen, use the CPU; mute: answer without a token. STANDIN_LOAD_S: seconds of loading.
+STANDIN_STOP=KILL: end like 0.5.12, which sends itself KILL on TERM.
+STANDIN_REPLAY: file of a recorded log, which it writes and then ends as STANDIN_END says.
 """
 
 import argparse
@@ -9,11 +11,13 @@ import json
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from sglang.replay import replay
 from sglang.worker import work
 
 
@@ -68,6 +72,8 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     args = parse()
+    if log := os.environ.get("STANDIN_REPLAY"):
+        replay(log, os.environ["STANDIN_END"])
     logging.basicConfig(level=logging.INFO, format="[%(asctime)s] %(message)s", force=True)
     logging.info(f"server_args={args}")
     multiprocessing.get_context("spawn").Process(target=work, args=(args,), daemon=True).start()
@@ -81,6 +87,8 @@ def main() -> None:
     if mode == "die":
         logging.error("RuntimeError: Not enough memory. Please try to increase the fraction")
         sys.exit(1)
+    if os.environ.get("STANDIN_STOP") == "KILL":
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     Handler.args = args
     server = ThreadingHTTPServer((args.host, args.port), Handler)
     logging.info("The server is fired up and ready to roll!")

@@ -1,0 +1,145 @@
+"""Servers that die in six ways at once: in the deploy, in the reports left behind, in systemd.
+
+Small stand-ins replay what real servers wrote and end as they did; test_main_job.py has real ones.
+The tests of this file are one story and run in the order they stand in.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sandbox.dying import Dying, Ward, ward
+from tests.sandbox.site import ROOT, Run
+
+pytestmark = pytest.mark.sandbox
+
+REAL = ROOT / "tests/health/crash/recorded/0.5.12"
+REPLAYED = ROOT / "tests/sandbox/recorded"
+FLAG = Dying(
+    "bad-flag", 0, "flag_unknown", "--num-speculative-tokens", flags={"num-speculative-tokens": 16}
+)
+HICACHE = Dying("hicache", 1, "host_ram_short", "300", "KILL", REAL / "hicache_too_large.log")
+SCHEDULER = Dying(
+    "scheduler", 2, "silent_death", "exit code -9", "KILL", REAL / "killed_scheduler.log"
+)
+CAPTURE = Dying(
+    "capture", 3, "gpu_oom", "mem-fraction-static", "KILL", REPLAYED / "capture_oom.log"
+)
+PORT = Dying("port", 4, "port_in_use", "already in use", "stay", REAL / "port_taken.log")
+SILENT = Dying("silent", 5, "silent_death", "", "exit 0")
+DEAD = (FLAG, HICACHE, SCHEDULER, CAPTURE, SILENT)
+ALL = (*DEAD, PORT)
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    logs = [server.log for server in ALL if server.log]
+    with ward("test-deaths", tmp_path_factory.mktemp("site"), logs) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def run(at: Ward) -> Run:
+    """The deploy in which all of them die."""
+    return at.deploy(*(server.flag_set() for server in ALL))
+
+
+def part(run: Run, server: Dying) -> str:
+    """What the deploy says of this server."""
+    found = re.search(
+        rf"cannot serve {server.name} by .*?(?=\n[^\n]*cannot serve |\n\n)", run.text, re.DOTALL
+    )
+    assert found, run.text
+    return found[0]
+
+
+@pytest.mark.parametrize("server", ALL, ids=[server.name for server in ALL])
+def test_the_deploy_ends_in_the_cause_and_the_one_thing_to_do(run: Run, server: Dying) -> None:
+    assert run.rc == 1
+    told = part(run, server)
+    assert f"more: stoker explain {server.expected}" in told
+    assert " do: " in told
+    assert server.shown in told
+    if server.expected != "silent_death":
+        assert re.search(r" line \d+: ", told), told
+
+
+def test_a_hang_is_told_as_one_with_its_cause(run: Run) -> None:
+    assert "no log line and no work for" in part(run, PORT)
+
+
+@pytest.mark.parametrize("server", DEAD, ids=[server.name for server in DEAD])
+def test_each_leaves_a_report_of_its_own_class(at: Ward, run: Run, server: Dying) -> None:
+    first = at.reports(server.unit)[0]
+    assert first["verdict"]["class"] == server.expected
+    assert first["death"]["restarts"] == 0
+    assert first["verdict"]["action"] in part(run, server)
+
+
+def test_what_has_not_died_leaves_none(at: Ward, run: Run) -> None:
+    assert at.reports(PORT.unit) == []
+
+
+def test_after_three_deaths_systemd_gives_up_and_its_status_says_why(at: Ward, run: Run) -> None:
+    until = time.monotonic() + 90
+    for server in DEAD:
+        while at.shown(server.unit, "ActiveState") != ["failed"]:
+            assert time.monotonic() < until
+            time.sleep(0.5)
+    time.sleep(3)
+    for server in DEAD:
+        status = at.room.inside(f"systemctl status --full -n 12 {server.unit}", check=False)
+        assert "gave up after 3 starts" in status, status
+        assert f"stoker explain {server.expected}" in status
+        deaths = at.reports(server.unit)
+        assert [one["death"]["restarts"] for one in deaths] == [0, 1, 2]
+
+
+def test_the_next_deploy_tells_what_died_since_and_the_one_after_does_not(at: Ward) -> None:
+    serving = HICACHE.flag_set(STANDIN_STOP="KILL")
+    healed = at.deploy(serving)
+    assert healed.rc == 0, healed.text
+    assert f"{HICACHE.unit} has died 2 times" in healed.text
+    quiet = at.deploy(serving)
+    assert (quiet.rc, quiet.changed) == (0, 0), quiet.text
+    assert "has died" not in quiet.text
+
+
+def test_a_stop_that_was_asked_for_is_no_death_though_it_ends_by_kill(at: Ward) -> None:
+    before = at.reports(HICACHE.unit)
+    at.room.inside(f"systemctl stop {HICACHE.unit}")
+    assert at.shown(HICACHE.unit, "ActiveState", "Result") == ["signal", "failed"]
+    assert at.reports(HICACHE.unit) == before
+    status = at.room.inside(f"systemctl status -n 12 {HICACHE.unit}", check=False)
+    assert "gave up" not in status
+    assert at.deploy(HICACHE.flag_set(STANDIN_STOP="KILL")).rc == 0
+
+
+def test_a_death_in_the_night_is_told_in_a_line_though_it_serves_again(at: Ward) -> None:
+    at.room.inside(f"systemctl kill --kill-whom=main --signal=KILL {HICACHE.unit}")
+    until = time.monotonic() + 60
+    while at.shown(HICACHE.unit, "NRestarts") != ["1"]:
+        assert time.monotonic() < until
+        time.sleep(0.5)
+    run = at.deploy(HICACHE.flag_set(STANDIN_STOP="KILL"))
+    assert run.rc == 0, run.text
+    (line,) = (line for line in run.text.splitlines() if "has died" in line)
+    assert f"{HICACHE.unit} has died at 20" in line
+
+
+def test_a_full_disk_keeps_no_restart_from_happening_and_is_told(at: Ward) -> None:
+    folder = "/var/lib/stoker/deaths"
+    full = f"head -c 8k /dev/zero >{folder}/full || true"
+    at.room.inside(f"mount -t tmpfs -o size=4k none {folder}; {full}")
+    before = at.shown(HICACHE.unit, "NRestarts")
+    at.room.inside(f"systemctl kill --kill-whom=main --signal=KILL {HICACHE.unit}")
+    until = time.monotonic() + 60
+    while at.shown(HICACHE.unit, "NRestarts") == before:
+        assert time.monotonic() < until
+        time.sleep(0.5)
+    at.room.inside(f"umount {folder}")
+    said = at.room.inside(f"journalctl -q -o cat -t stoker -n 20 -u {HICACHE.unit}")
+    assert "cannot keep the report of this death" in said
+    assert "No space left on device" in said
