@@ -1,4 +1,4 @@
-"""`diagnose.pyz`: diagnosis and what of health it needs, as one file for a container.
+"""`diagnose.pyz`: diagnosis and what of ours it needs, as one file for a container.
 
 python3 -m stoker.diagnosis.bundle diagnose.pyz
 
@@ -8,6 +8,7 @@ a shell script that finds one; Python reads the archive from its end and does no
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import sys
@@ -16,11 +17,10 @@ from pathlib import Path
 
 from stoker.zipped import zipped
 
-STOKER = Path(__file__).parent.parent
-ALSO = ("__init__.py", "recovery/__init__.py", "recovery/replacing.py", "health/__init__.py")
-"""Beside diagnosis and the classifier."""
-HEALTH = ("redaction",)
-"""Modules of health itself that the classifier or diagnosis imports."""
+_HERE = Path(__file__)
+STOKER = _HERE.parent.parent
+ROOTS = ("diagnosis", "health/crash")
+"""Packages that are in it whole; of others only the modules that these import."""
 _SHELL = b"""\
 #!/bin/sh
 for python in /usr/bin/python3 /usr/bin/python3.[0-9]*; do
@@ -51,15 +51,29 @@ def digest() -> str:
 
 def _files() -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN
-    paths = [STOKER / name for name in ALSO]
-    paths += [STOKER / "health" / f"{name}.py" for name in HEALTH]
-    for package in ("diagnosis", "health/crash"):
-        found = (STOKER / package).rglob("*")
-        # The rows' sources (YAML) stay at home: what is loaded is the table made of them.
-        paths += [path for path in found if path.suffix in (".py", ".json")]
-    for path in paths:
-        if path != Path(__file__):
-            yield f"stoker/{path.relative_to(STOKER).as_posix()}", path.read_bytes()
+    # The rows' sources (YAML) stay at home: what is loaded is the table made of them.
+    found = (path for root in ROOTS for path in (STOKER / root).rglob("*"))
+    wanted = [path for path in found if path.suffix in (".py", ".json") and path != _HERE]
+    taken: set[Path] = set()
+    while wanted:
+        path = wanted.pop()
+        if path in taken:
+            continue
+        taken.add(path)
+        yield f"stoker/{path.relative_to(STOKER).as_posix()}", path.read_bytes()
+        if path.suffix == ".py":
+            wanted += _imported(path)
+            packages = (folder for folder in path.parents if folder.is_relative_to(STOKER))
+            wanted += [folder / "__init__.py" for folder in packages]
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    """The files of ours that this one imports."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stoker"):
+            module = STOKER.joinpath(*(node.module or "").split(".")[1:])
+            names = [module / f"{name.name}.py" for name in node.names]
+            yield from (one for one in (module.with_suffix(".py"), *names) if one.is_file())
 
 
 if __name__ == "__main__":
