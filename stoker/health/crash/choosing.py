@@ -145,7 +145,7 @@ def _known_beside(causes: list[Candidate]) -> Candidate:
 def _ended_it(cause: Candidate, run: Run) -> bool:
     """Whether the run ended of it, or cannot have lived on."""
     if _role(cause) in ("hint", "echo"):
-        told = cause.rule is not None and cause.rule.voice == "exception"
+        told = cause.rule is not None and cause.rule.voice in ("exception", "shell")
         return run.died or (told and _role(cause) == "echo" and not run.ready)
     if cause.rule is None and cause.fatal is None:
         return run.died or not run.ready

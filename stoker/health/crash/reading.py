@@ -33,7 +33,11 @@ _LOADER = re.compile(r"[\w./@+-]{1,300}: error while loading shared libraries: (
 _WARNING = re.compile(r"[\w./+<>-]{1,300}:\d{1,7}: [A-Z]\w{0,40}Warning: (?P<said>.*)")
 _CAPABILITY = re.compile(r" {0,8}(?P<said>\S.{1,120} with CUDA capability sm_.*)")
 _RUN = re.compile(
-    r"(?:(?:/[\w./-]{1,80}|bash|sh|env|exec): )?(?:line )?(?:\d{1,5}: )?(?:exec: )?(?P<said>/\S.*)"
+    r"(?:-?[\w./-]{1,80}: )?(?:line )?(?:\d{1,5}: )?(?:exec: |exec |unable to execute )?"
+    r"['\"‘]?(?P<said>/\S.*)"
+)
+_LOOPS = re.compile(
+    r".{0,300}?(?P<said>Back-off restarting failed|CrashLoopBackOff|Restarting \(\d{1,3}\) .{1,40})"
 )
 _RUNTIME_SAID = re.compile(r' {0,24}"?(?:Reason|reason|OOMKilled)"?: {1,24}"?(?P<said>OOMKilled)')
 _CAUGHT = re.compile(r"\[[\w.-]{1,64}:\d{1,10} {0,2}:\d{1,6}:\d{1,10}\] (?P<said>Caught signal .*)")
@@ -64,6 +68,9 @@ _SAYINGS = (
     ("/sglang: ", _RUN, "shell"),
     ("bad interpreter: ", _RUN, "shell"),
     ("OOMKilled", _RUNTIME_SAID, "shell"),
+    ("ack-off restarting failed", _LOOPS, "shell"),
+    ("CrashLoopBackOff", _LOOPS, "shell"),
+    ("Restarting (", _LOOPS, "shell"),
     ("] Caught signal ", _CAUGHT, "fatal"),
 )
 _LAST_WORDS = ("usage", "loader", "shell", "fatal")
