@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT: dict[str, set[str]] = {
     "deploy": {"roles", "stoker.operations"},
     "recover": {"roles", "stoker.operations"},
+    "diagnose": {"roles"},
     "roles": {
         "stoker.operations",
         "stoker.facts",
@@ -30,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "stoker.health",
         "stoker.recovery",
         "stoker.diagnosis",
+        "stoker.pct",
         "stoker.refused",
     },
     "stoker.facts": {

@@ -2,10 +2,14 @@
 
 pyinfra inventory/lab.py --limit pve fact stoker.facts.host_side.HostSides vmid=200 since=1796000000
 
-It travels in a command line and leaves nothing on the node's disk.
+It travels in a command line and leaves nothing on the node's disk. It is plain data, which
+pyinfra's `fact` command prints as JSON; `read` makes our type of it.
 """
 
 from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pyinfra.api import FactBase, StringCommand
@@ -17,8 +21,8 @@ from stoker.recovery import bundle
 _HOST_SIDE = TypeAdapter(HostSide)
 
 
-class HostSides(FactBase[HostSide | None]):
-    """What a node saw of its container `vmid` since then, seconds since 1970.
+class HostSides(FactBase[dict[str, Any] | None]):
+    """What a node saw of its container `vmid` since then, seconds since 1970, for `read`.
 
     None: the node could not look. A container asks by `stoker.operations.from_node.host_side`.
     """
@@ -27,8 +31,9 @@ class HostSides(FactBase[HostSide | None]):
         look = bundle.command(words(vmid, since))
         return StringCommand("timeout", "--kill-after=5", str(LOOK_S), look, "|| true")
 
-    def process(self, output: list[str]) -> HostSide | None:
-        return read("\n".join(output))
+    def process(self, output: list[str]) -> dict[str, Any] | None:
+        found = read("\n".join(output))
+        return None if found is None else asdict(found)
 
 
 def words(vmid: int, since: float) -> list[str]:

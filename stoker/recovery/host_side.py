@@ -9,6 +9,7 @@ from stoker.health.crash.death import HostSide, KernelLine
 from stoker.health.seen import Smi
 from stoker.recovery import (
     cards,
+    cgroup,
     containers,
     driver,
     files,
@@ -84,6 +85,8 @@ def _unseen(
     if bdfs is None:
         yield f"the GPUs of CT {vmid}: Proxmox's configuration here has no such container"
     if memory.oom_kills(machine, vmid) is None:
-        yield f"the OOM counter of CT {vmid}: it has no memory.events, as a stopped one"
+        runs = cgroup.place(machine, vmid)
+        why = "its cgroup has none" if runs else "it does not run, so its cgroup is gone"
+        yield f"the OOM counter of CT {vmid}: {why}"
     if smi.state == "skipped":
         yield f"nvidia-smi: {smi.text}"

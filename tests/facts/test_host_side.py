@@ -22,7 +22,9 @@ SIDE = HostSide(
 
 
 def test_the_type_comes_back_whole_with_its_numbers_as_numbers() -> None:
-    assert HostSides().process(json.dumps(asdict(SIDE)).splitlines()) == SIDE
+    said = json.dumps(asdict(SIDE))
+    assert read(said) == SIDE
+    assert HostSides().process(said.splitlines()) == asdict(SIDE)
 
 
 def test_a_node_that_says_nothing_or_nonsense_gives_none() -> None:

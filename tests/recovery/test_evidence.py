@@ -70,7 +70,7 @@ def test_a_container_that_does_not_run_is_told_with_what_is_missing(
     shutil.rmtree(tmp_path / "cgroup/lxc/200")
     seen = host_side.of(node, 200, SINCE)
     assert (seen.oom_kills, seen.memory_limit_bytes, seen.pids) == (None, None, None)
-    assert seen.unseen == ("the OOM counter of CT 200: it has no memory.events, as a stopped one",)
+    assert seen.unseen == ("the OOM counter of CT 200: it does not run, so its cgroup is gone",)
     assert len(seen.kernel) == 2
 
 

@@ -145,7 +145,7 @@ def standing(instance: str, path: Path, *options: str) -> Iterator[Site]:
     try:
         for name in ("inventory", "roles", "templates", "group_data", "locks"):
             shutil.copytree(ROOT / name, path / name)
-        for name in ("deploy.py", "recover.py"):
+        for name in ("deploy.py", "diagnose.py", "recover.py"):
             shutil.copy(ROOT / name, path)
         pct_costs_nothing(instance)
         yield Site(path, instance)

@@ -1,0 +1,174 @@
+"""Why servers are down, for every unit of every host: asked, joined and told. Changes nothing."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stoker.diagnosis.loops import loop
+from stoker.facts.deaths import UnitDeath, UnitDeaths
+from stoker.facts.servers import Server, Servers
+from stoker.facts.startup import Answer, Question, Tokens
+from stoker.health.crash.death import Death
+from stoker.health.crash.joining import joined
+from stoker.health.crash.telling import paragraph
+from stoker.health.crash.verdict import HEALTHY, PHASES, Verdict
+from stoker.operations.from_node import host_side
+from stoker.pct.errors import Frozen, PctError, Stopped
+
+WELL = ("serving", "loading")
+BEFORE_S = 60
+"""How long before a start the node's log is looked at: what broke the GPU may have come first."""
+_UNKNOWN_SINCE_S = 3600
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One unit of one host, or why there is none to be seen."""
+
+    host: str
+    unit: str
+    """Empty: the host itself."""
+    state: str
+    """serving; loading; silent (runs, is up by its log and gives no token); restarting, failed,
+    stopped; missing (a flag set without a unit); of a host: stopped, frozen, unreachable."""
+    since: float | None = None
+    """Start of what runs, end of what does not; seconds since 1970."""
+    verdict: Verdict | None = None
+    lines: tuple[str, ...] = ()
+    """The paragraph; none for a unit that is well."""
+    remark: str = ""
+    """What a unit that is well had come to before; empty: nothing is known."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether somebody has to do something."""
+        return self.state not in WELL
+
+
+def of(host: Any) -> list[Finding]:
+    """What there is to say of a container, or of a machine that serves without one."""
+    try:
+        if closed := _closed(host):
+            return [closed]
+        servers: dict[str, Server] = host.get_fact(Servers, _ignore_errors=True)
+        deaths: dict[str, UnitDeath] = host.get_fact(UnitDeaths, _ignore_errors=True)
+        answers = _answers(host, servers.values())
+        found = [_of_unit(host, one, deaths.get(one.unit), answers) for one in servers.values()]
+    except PctError as error:
+        return [Finding(host.name, "", "unreachable", lines=(f"{host.name}: {error}",))]
+    return sorted([*found, *_missing(host, servers)], key=lambda one: one.unit)
+
+
+def unreachable(host: Any) -> Finding:
+    """One that could not be connected; why was said then."""
+    told = f"{host.name}: it could not be reached, so nothing is known of its units; see above"
+    return Finding(host.name, "", "unreachable", lines=(told,))
+
+
+def _closed(host: Any) -> Finding | None:
+    """Why nothing can be asked there. A fact would not tell: it takes its default."""
+    vmid = getattr(host.connector, "vmid", None)
+    if vmid is None:
+        return None
+    try:
+        host.connector.node.run("true", vmid=vmid)
+    except PctError as error:
+        kinds = ((Stopped, "stopped"), (Frozen, "frozen"))
+        state = next((name for kind, name in kinds if isinstance(error, kind)), "unreachable")
+        said = str(error).replace("cannot enter", "cannot diagnose", 1)
+        return Finding(host.name, "", state, lines=(f"{host.name}: {said}",))
+    return None
+
+
+def _missing(host: Any, servers: dict[str, Server]) -> Iterator[Finding]:
+    there = {server.flagset for server in servers.values()}
+    for name in host.data.get("flagsets") or []:
+        if name not in there:
+            told = f"{host.name}: flag set {name} has no unit; deploy it"
+            yield Finding(host.name, "", "missing", lines=(told,))
+
+
+def _answers(host: Any, servers: Iterable[Server]) -> dict[str, Answer]:
+    """Unit -> what the process that runs said to a request for a token."""
+    questions = tuple(
+        Question(one.unit, one.words[0], one.local_url, one.model, one.main_pid)
+        for one in servers
+        if one.active == "active" and one.main_pid and one.words
+    )
+    if not questions:
+        return {}
+    told: dict[str, Answer] = host.get_fact(Tokens, questions=questions, _ignore_errors=True)
+    return told
+
+
+def _of_unit(
+    host: Any, server: Server, told: UnitDeath | None, answers: dict[str, Answer]
+) -> Finding:
+    answer = answers.get(server.unit)
+    state = state_of(server, answer, told.verdict if told else None)
+    since = server.since.timestamp() if server.since else None
+    if state in WELL:
+        verdict = told.verdict if told else None
+        return Finding(host.name, server.unit, state, since, verdict, remark=_remark(told))
+    death = told.death if told else None
+    ended = death.ended if death else None
+    what = f"{host.name} {server.unit}"
+    if state == "stopped" and death is None:
+        line = f"{what}: it is stopped, and did not die; start it, or take it out of the inventory"
+        return Finding(host.name, server.unit, state, lines=(line,))
+    if told is None:
+        line = (
+            f"{what}: {state} ({server.result or 'no result'}), and the container has no "
+            "diagnose.pyz to say why; deploy, which places it, or see journalctl -u there"
+        )
+        return Finding(host.name, server.unit, state, since, lines=(line,))
+    verdict = joined(told.verdict, death, host_side(host, _since(death, since)))
+    lines = (*paragraph(verdict, what), *_more(told, state, answer))
+    return Finding(host.name, server.unit, state, ended or since, verdict, lines)
+
+
+def state_of(server: Server, answer: Answer | None, verdict: Verdict | None) -> str:
+    """The state in one word, see `Finding.state`."""
+    if server.sub == "auto-restart":
+        return "restarting"
+    if server.active == "active":
+        if answer is not None and not answer.error:
+            return "serving"
+        up = verdict is not None and PHASES.index(verdict.phase) >= PHASES.index("ready")
+        return "silent" if verdict is not None and (up or verdict.name != HEALTHY) else "loading"
+    return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
+
+
+def _since(death: Death | None, started: float | None) -> float:
+    """From when on the node's log may have to do with it."""
+    first = (death.started if death else None) or started
+    if first is None:
+        now = datetime.now(UTC).timestamp()
+        return ((death.ended if death else None) or now) - _UNKNOWN_SINCE_S
+    return first - BEFORE_S
+
+
+def _more(told: UnitDeath, state: str, answer: Answer | None) -> Iterator[str]:
+    starts = len(loop(told.reports))
+    if state == "silent" and answer and answer.error:
+        yield f"  it runs, and gave no token: {answer.error}"
+    if state == "restarting":
+        yield "  systemd starts it again; this is the first failure of the loop"
+    if state == "failed" and starts > 1:
+        yield f"  systemd gave up after {starts} starts; this is the first failure of them"
+
+
+def _remark(told: UnitDeath | None) -> str:
+    if told is None or not told.reports:
+        return ""
+    last = told.reports[-1]
+    return (
+        f"{len(told.reports)} death(s) reported before, the last {at(last.time)}: "
+        f"{last.verdict.cause} ({last.verdict.name})"
+    )
+
+
+def at(time: float | None) -> str:
+    """In UTC to the second; empty: not known."""
+    return "" if time is None else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,46 @@
+"""What a diagnosis prints: one table, a paragraph for each unit that is down, a line for others."""
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from stoker.operations.findings import WELL, Finding, at
+
+_COLOURS = {"serving": "green", "loading": "yellow"}
+
+
+def show(found: Sequence[Finding]) -> None:
+    """On standard output; pyinfra's own lines are on the other."""
+    # Where nobody watches, a table cut to 80 columns would only lose something.
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160)
+    if not found:
+        console.print("There is no unit: name a container that serves, and leave it in the limit.")
+        return
+    console.print(table(found))
+    for finding in found:
+        if finding.lines:
+            console.print()
+            for line in finding.lines:
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for finding in found:
+        if finding.remark:
+            words = f"{finding.host} {finding.unit}: {finding.state}; {finding.remark}"
+            console.print(words, markup=False, highlight=False, soft_wrap=True)
+    if all(finding.state in WELL for finding in found):
+        console.print("Nothing is wrong.")
+
+
+def table(found: Sequence[Finding]) -> Table:
+    """A row a unit."""
+    drawn = Table("host", "unit", "state", "since (UTC)", "class", "phase", "confidence")
+    for one in found:
+        told = one.verdict
+        verdict = (told.name, told.phase, told.confidence) if told else ("", "", "")
+        colour = _COLOURS.get(one.state, "red")
+        cells = map(escape, (one.host, one.unit))
+        rest = map(escape, (at(one.since), *verdict))
+        drawn.add_row(*cells, f"[{colour}]{escape(one.state)}[/]", *rest)
+    return drawn
