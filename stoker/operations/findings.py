@@ -8,8 +8,10 @@ from typing import Any
 from stoker.diagnosis.loops import loop
 from stoker.facts.deaths import UnitDeath, UnitDeaths
 from stoker.facts.servers import Server, Servers
+from stoker.facts.start_log import StartLog
 from stoker.facts.startup import Answer, Question, Tokens
 from stoker.health.crash.death import Death
+from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.joining import joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import HEALTHY, PHASES, Verdict
@@ -20,6 +22,7 @@ WELL = ("serving", "loading")
 BEFORE_S = 60
 """How long before a start the node's log is looked at: what broke the GPU may have come first."""
 _UNKNOWN_SINCE_S = 3600
+_HERE = "  judged by its last start alone: the container has no diagnose.pyz, which a deploy places"
 
 
 @dataclass(frozen=True)
@@ -111,21 +114,24 @@ def _of_unit(
     if state in WELL:
         verdict = told.verdict if told else None
         return Finding(host.name, server.unit, state, since, verdict, remark=_remark(told))
-    death = told.death if told else None
-    ended = death.ended if death else None
     what = f"{host.name} {server.unit}"
-    if state == "stopped" and death is None:
+    if state == "stopped" and (told is None or told.death is None):
         line = f"{what}: it is stopped, and did not die; start it, or take it out of the inventory"
         return Finding(host.name, server.unit, state, lines=(line,))
-    if told is None:
-        line = (
-            f"{what}: {state} ({server.result or 'no result'}), and the container has no "
-            "diagnose.pyz to say why; deploy, which places it, or see journalctl -u there"
-        )
-        return Finding(host.name, server.unit, state, since, lines=(line,))
-    verdict = joined(told.verdict, death, host_side(host, _since(death, since)))
-    lines = (*paragraph(verdict, what), *_more(told, state, answer))
+    known = told or _judged_here(host, server, since)
+    death = known.death
+    verdict = joined(known.verdict, death, host_side(host, _since(death, since)))
+    lines = (*paragraph(verdict, what), *_more(known, state, answer), *([] if told else [_HERE]))
+    ended = death.ended if death else None
     return Finding(host.name, server.unit, state, ended or since, verdict, lines)
+
+
+def _judged_here(host: Any, server: Server, since: float | None) -> UnitDeath:
+    """Of a container that cannot judge by itself: its last start, of which systemd says less."""
+    lines = host.get_fact(StartLog, invocation=server.invocation, _ignore_errors=True)
+    verdict = diagnose([f"{line}\n".encode() for line in lines], server.sglang)
+    death = Death(server.unit, server.result, "", "", since, None, server.restarts)
+    return UnitDeath(server.unit, death, verdict, (), tuple(lines[-20:]))
 
 
 def state_of(server: Server, answer: Answer | None, verdict: Verdict | None) -> str:

@@ -10,6 +10,7 @@ import pytest
 from stoker.diagnosis.reports import Report
 from stoker.facts.deaths import UnitDeath, UnitDeaths
 from stoker.facts.servers import Server, Servers
+from stoker.facts.start_log import StartLog
 from stoker.facts.startup import Answer, Tokens
 from stoker.health.crash.death import Death, HostSide
 from stoker.health.crash.verdict import HEALTHY, Verdict
@@ -85,12 +86,14 @@ def found(
     death: UnitDeath | None = None,
     answers: dict[str, Answer] | None = None,
     error: Exception | None = None,
+    lines: list[str] | None = None,
     **data: Any,
 ) -> list[Finding]:
     facts = {
         Servers: {UNIT: server} if server else {},
         UnitDeaths: {UNIT: death} if death else {},
         Tokens: answers or {},
+        StartLog: lambda **_: lines or [],
     }
     host = FakeHost(facts)
     host.name = "gpu-a"  # type: ignore[attr-defined]
@@ -173,9 +176,14 @@ def test_one_that_somebody_stopped_did_not_die() -> None:
     assert "it is stopped, and did not die" in finding.lines[0]
 
 
-def test_a_container_without_diagnose_pyz_says_so() -> None:
-    finding = one(FAILED)
-    assert finding.wrong and "has no diagnose.pyz" in finding.lines[0]
+def test_a_container_that_cannot_judge_is_judged_here_by_its_journal(
+    asked: list[float],
+) -> None:
+    lines = ["sglang serve: error: unrecognized arguments: --tensor-paralel 8"]
+    finding = one(FAILED, lines=lines)
+    assert finding.verdict and finding.verdict.name == "flag_unknown"
+    assert finding.lines[-1].strip().startswith("judged by its last start alone")
+    assert asked == [BEGAN.timestamp() - findings.BEFORE_S]
 
 
 def test_a_unit_that_runs_again_has_its_deaths_in_one_line() -> None:
