@@ -14,6 +14,7 @@ _COLOURS = {"serving": "green", "loading": "yellow"}
 
 def show(found: Sequence[Finding]) -> None:
     """On standard output; pyinfra's own lines are on the other."""
+    sys.stderr.flush()  # with this pyinfra's spinner leaves its line
     # Where nobody watches, a table cut to 80 columns would only lose something.
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160)
     if not found:
