@@ -53,6 +53,8 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
 _DRAFT = re.compile(_FUNCTIONS[0][0])
 _FRAMES = tuple((re.compile(pattern), phase) for pattern, phase in _FUNCTIONS)
 RUNNING = ("ready", "prefill", "decode", "serving")
+WARMING = ("scheduler_init", "bind")
+"""The last marks before the first request, SGLang's own, is answered."""
 START = ("", "import", "flags", "dist_init", "load", "draft_load", "kv_pool", "graph_capture")
 
 

@@ -372,8 +372,9 @@ class Reading:
         kind = BATCHES.get(batch[1], "") if batch[0] >= self.run.first else ""
         phase = self.run.phases.of(rank, (batch[0], kind))
         framed = phases.of_frames(frames)
-        if phase in phases.RUNNING and framed in ("prefill", "decode"):
-            return framed if phase == "ready" or framed == "prefill" else _innermost(frames, phase)
+        if phase in (*phases.RUNNING, *phases.WARMING) and framed in ("prefill", "decode"):
+            first = phase in ("ready", *phases.WARMING)
+            return framed if first or framed == "prefill" else _innermost(frames, phase)
         if framed == "draft_load" and phase in phases.START:
             return framed
         return phase or framed

@@ -27,14 +27,14 @@ def _limited(mib: int) -> Callable[[Server], object]:
 
 
 def _scheduler_limited(server: Server) -> object:
-    """What it took before does not count; the next few megabytes do."""
+    """What it took before does not count; the next few pages do."""
     server.ready()
     GROUP.mkdir(exist_ok=True)
-    (GROUP / "memory.limit_in_bytes").write_text(str(4 << 20))
+    (GROUP / "memory.limit_in_bytes").write_text(str(64 << 10))
     (GROUP / "cgroup.procs").write_text(str(server.find("sglang::scheduler")))
     for _ in range(8):
         server.generate("Hello " * 60, 64)
-    return "the scheduler alone gets a memory limit of 4 MiB more, then requests"
+    return "the scheduler alone gets a memory limit of 64 KiB more, then requests"
 
 
 _HICACHE: dict[str, str | None] = {"--enable-hierarchical-cache": None}
