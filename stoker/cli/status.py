@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stoker.cli.hosts import connected
+from stoker.facts.deaths import DeathReports, Deaths
 from stoker.facts.servers import Server, Servers
 from stoker.facts.startup import Answer, Question, Tokens
 from stoker.pct.errors import PctError
@@ -71,7 +72,12 @@ def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     servers: dict[str, Server] = host.get_fact(Servers)
     questions = tuple(_questions(servers, ask))
     answers = host.get_fact(Tokens, questions=questions) if questions else {}
-    rows = [_row(host.name, servers[unit], answers.get(unit), ask) for unit in sorted(servers)]
+    down = any(server.active != "active" for server in servers.values())
+    died = host.get_fact(DeathReports) if down else {}
+    rows = [
+        _row(host.name, servers[unit], answers.get(unit), ask, died.get(unit))
+        for unit in sorted(servers)
+    ]
     there = {server.flagset for server in servers.values()}
     lacking = [name for name in host.data.get("flagsets") or [] if name not in there]
     return rows + [Row(host.name, state="missing", flagset=name) for name in lacking]
@@ -117,7 +123,21 @@ def state_of(server: Server, answer: Answer | None) -> str:
     return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
 
 
-def _row(host: str, server: Server, answer: Answer | None, ask: str | None) -> Row:
+def _problem(server: Server, answer: Answer | None, died: Deaths | None) -> str:
+    """Why it does not answer, or how it ended and of what."""
+    if answer:
+        return answer.error or ""
+    ended = server.result.replace("success", "")
+    first = died.first(server.invocation) if died else None
+    if server.active == "active" or first is None:
+        return ended
+    why = f"{first.verdict.name}: {first.verdict.cause}"
+    return f"{ended}: {why}" if ended else why
+
+
+def _row(
+    host: str, server: Server, answer: Answer | None, ask: str | None, died: Deaths | None
+) -> Row:
     return Row(
         host=host,
         unit=server.unit,
@@ -127,7 +147,7 @@ def _row(host: str, server: Server, answer: Answer | None, ask: str | None) -> R
         url=server.url,
         since=server.since.isoformat() if server.since and server.main_pid else "",
         pid=server.main_pid,
-        problem=(answer.error or "") if answer else server.result.replace("success", ""),
+        problem=_problem(server, answer, died),
         answer=answer.text if answer and ask else "",
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 from pyinfra.api import FactBase, QuoteString, StringCommand
 
 from stoker.diagnosis import reports
+from stoker.diagnosis.loops import loop
 from stoker.diagnosis.reports import Report
 from stoker.health.crash import report
 from stoker.health.crash.death import Death
@@ -79,6 +80,13 @@ class Deaths:
     """Newest last."""
     seen: str
     """The invocation of the last one that was shown to somebody; empty: none was."""
+
+    def first(self, invocation: str) -> Report | None:
+        """Of the loop that ended with the death of this start, its first death; None: that start
+        has not died, it runs or was stopped."""
+        if not self.reports or self.reports[-1].invocation != invocation:
+            return None
+        return loop(self.reports)[0]
 
     @property
     def unseen(self) -> tuple[Report, ...]:

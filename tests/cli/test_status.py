@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from stoker.cli.status import rows_of, state_of
+from stoker.facts.deaths import DeathReports, Deaths
 from stoker.facts.servers import Servers
 from stoker.facts.startup import Answer, Tokens
 from stoker.pct.errors import Stopped
+from tests.diagnosis.deaths import report
 from tests.operations.hosts import FakeHost
 from tests.operations.test_service import server
 from tests.serving.flagsets import units
@@ -82,6 +84,18 @@ def test_flag_sets_without_a_unit_are_missing_and_a_node_has_no_rows() -> None:
     (row,) = rows_of(Host({}, ["tiny"]))
     assert (row.state, row.flagset) == ("missing", "tiny")
     assert rows_of(Host({}, [])) == []
+
+
+def test_a_server_that_is_down_is_shown_with_the_class_of_its_death() -> None:
+    unit = units()[0]
+    first, last = report(0, 1000.0), report(1, 1100.0)
+    down = server(unit, active="failed", result="exit-code", invocation=last.invocation)
+    facts = {Servers: {unit.name: down}, DeathReports: {unit.name: Deaths((first, last), "")}}
+    (row,) = rows_of(Host(facts, ["tiny"]))
+    assert (row.state, row.problem) == ("failed", "exit-code: gpu_oom: a CUDA graph did not fit")
+    facts[Servers] = {unit.name: server(unit, active="inactive", invocation="another")}
+    (row,) = rows_of(Host(facts, ["tiny"]))
+    assert (row.state, row.problem) == ("stopped", "")
 
 
 def test_a_missing_inventory_is_said_in_words() -> None:
