@@ -23,9 +23,11 @@ def died(unit: str, said: Mapping[str, str] = os.environ) -> None:
     path = reports.path_of(unit)
     state = unit_state.look(unit)
     invocation = said.get("INVOCATION_ID") or state.invocation
-    journal.caught_up()
     death = ends.told(state, said)
-    if ends.asked_for(death, invocation, ends.stop_queued(unit)):
+    queued = ends.stop_queued(unit)
+    if not queued:
+        journal.caught_up()
+    if ends.asked_for(death, invocation, queued):
         return
     before = reports.read(path)
     counter = oom.counter()

@@ -29,7 +29,9 @@ def gave_up(unit: str) -> None:
         if unreported is None:
             return
         deaths = loop([*deaths, unreported])
-    say(unit, paragraph(deaths[0].verdict, f"{unit} {_sentence(deaths)}"), ERROR)
+    told = paragraph(deaths[0].verdict, f"{unit} {_sentence(deaths)}")
+    # `systemctl status` shows ten lines; the server's own last ones are further up in the journal.
+    say(unit, [line for line in told if not line.startswith("  last line")], ERROR)
 
 
 def _sentence(deaths: tuple[Report, ...]) -> str:

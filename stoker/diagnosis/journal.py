@@ -17,7 +17,6 @@ TAIL_BYTES = 64 << 20
 LAST_LINES = 12
 LONGEST_LINE = 500
 """Characters, of those last lines."""
-SYNC_S = 5.0
 STOPPING = "de5b426a63be47a7b6ac3eaac82e2f6f"
 """systemd's message id of `Stopping ...`: somebody asked for it, a death has none."""
 _CAT = ("journalctl", "-q", "--no-pager", "-o", "cat", "--no-hostname")
@@ -72,7 +71,7 @@ def caught_up() -> None:
     A server that writes a flood may be dead before its last lines have arrived there.
     """
     with contextlib.suppress(Failed):
-        answer(["journalctl", "--sync"], SYNC_S)
+        answer(["journalctl", "--sync"])
 
 
 def stopping(invocation: str) -> float | None:

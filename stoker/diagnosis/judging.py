@@ -18,7 +18,7 @@ from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.joining import joined
 from stoker.health.crash.verdict import Verdict
 
-LOG_S = 12.0
+LOG_S = 10.0
 """For one log: a restart waits for it."""
 NO_CAUSE = "silent_death"
 
