@@ -170,12 +170,33 @@ def test_orphans_of_a_server_started_by_hand_are_cleared_and_the_model_answers(
     sandbox(site.instance, "break", "--heal")
 
 
-def test_a_flag_the_server_dies_of_ends_in_its_last_lines(site: Site) -> None:
+def reports(site: Site) -> list[dict[str, Any]]:
+    """Of the deaths of the server on GPU 0, oldest first."""
+    path = "/var/lib/stoker/deaths/sglang@0.service.json"
+    return list(json.loads(site.node(f"pct exec 200 -- cat {path}", check=False).stdout or "[]"))
+
+
+def test_a_killed_scheduler_leaves_a_report_that_knows_no_more_than_its_log(site: Site) -> None:
+    """As an OOM killer does it: every process ends by KILL, which proves nothing by itself."""
+    before = len(reports(site))
+    site.node("pct exec 200 -- pkill -KILL -f sglang::scheduler")
+    until = time.monotonic() + 60
+    while len(reports(site)) == before and time.monotonic() < until:
+        time.sleep(0.5)
+    death = reports(site)[-1]
+    assert death["verdict"]["class"] == "silent_death", death
+    assert "crashed with exit code -9" in death["verdict"]["text"], death
+
+
+def test_a_flag_the_server_dies_of_ends_in_its_cause_and_its_last_lines(site: Site) -> None:
     tiny = yaml.safe_load((site.path / "group_data/flagsets/sandbox-tiny.yaml").read_text())
     site.flag_set("sandbox-tiny", flags={**tiny["flags"], "num-speculative-tokens": 16})
     run = site.deploy()
     assert run.rc == 1
+    assert "sglang@0.service has died" in run.text
     assert "unrecognized arguments: --num-speculative-tokens 16" in run.text
+    assert "more: stoker explain flag_unknown" in run.text
+    assert reports(site)[-1]["verdict"]["class"] == "flag_unknown"
     site.flag_set("sandbox-tiny", flags=tiny["flags"])
 
 
