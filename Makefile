@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-full record lock tables requirements down
+  scenarios bench bench-recovery bench-crash bench-full record lock tables requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -75,6 +75,9 @@ bench: $(VENV)/.complete ## Stoker beside pct exec, Ansible and work by hand: se
 
 bench-recovery: $(VENV)/.complete ## who holds a GPU, and from stuck to serving: three minutes
 	$(BIN)/python -m tests.bench --recovery
+
+bench-crash: $(VENV)/.complete ## how fast a log comes to its cause: a minute
+	$(BIN)/python -m tests.bench --crash
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import recovery_part, report, role_part
+from . import crash_part, recovery_part, report, role_part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 
@@ -18,6 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--recovery", action="store_true", help="recovery alone, three minutes")
+    parser.add_argument("--crash", action="store_true", help="the classifier alone, a minute")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
     parser.add_argument("--write", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--quick", action="store_true", help="Stoker alone, for work on its speed")
@@ -33,8 +34,13 @@ def _cache() -> Path:
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
-    parts = [] if arguments.recovery else [role_part.measured(arguments, work, _cache())]
-    parts.append(recovery_part.measured(arguments, work))
+    parts = []
+    if not (arguments.recovery or arguments.crash):
+        parts.append(role_part.measured(arguments, work, _cache()))
+    if not arguments.crash:
+        parts.append(recovery_part.measured(arguments, work))
+    if not arguments.recovery:
+        parts.append(crash_part.measured())
     for part in parts:
         report.printed(part, Console())
     if arguments.write:

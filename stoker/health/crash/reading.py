@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stoker.health.crash import phases, rules
-from stoker.health.crash.glancing import boring
+from stoker.health.crash.glancing import Words, boring
 from stoker.health.crash.options import Options
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
 from stoker.health.crash.prefixes import Prefixes
@@ -18,6 +18,7 @@ from stoker.health.crash.sieve import (
     FOREIGN,
     NEW,
     PREFILL,
+    Glance,
     Sieve,
 )
 from stoker.health.crash.systemd import named_as_server, said_by_systemd, unit_of
@@ -91,7 +92,8 @@ class Reading:
         """Failed runs before this one, each started again by systemd: the first, and the first
         that has a cause."""
         self.tracebacks = Tracebacks()
-        self.sieve = Sieve(self.read)
+        self.sieve = Sieve(self.read, self._glance)
+        self.words = Words()
         self.prefixes = Prefixes(self.sieve.known.clear)
         self.quoting = Quoting()
         self.served_by_name = False
@@ -105,7 +107,7 @@ class Reading:
 
     def read(self, number: int, raw: bytes, sieve: Sieve) -> tuple[int, bool]:
         """One line that is not known to be boring."""
-        if self._glanced(raw):
+        if self._glance() and not self.tracebacks.streams and boring(raw):
             return BORING, False
         line = peel(number, raw, self.prefixes.without)
         if self.quoting.holds(line):
@@ -124,11 +126,11 @@ class Reading:
             self._clock(line)
         return kind, bool(self.tracebacks.streams or self.quoting.opened)
 
-    def _glanced(self, raw: bytes) -> bool:
-        """Whether a glance is enough: nothing is open, and the log has no prefix of its own."""
-        if self.tracebacks.streams or self.quoting.opened or self.prefixes.known:
-            return False
-        return self.run.first_stamp is not None and boring(raw)
+    def _glance(self) -> Glance | None:
+        """None: a log with a prefix of its own is read in full."""
+        if self.quoting.opened or self.prefixes.known or self.run.first_stamp is None:
+            return None
+        return self.words.found
 
     def end(self) -> None:
         """The log is over."""

@@ -18,15 +18,24 @@ _LONGEST = 64 * 1024
 _MOST_SKELETONS = 4096
 _LONGEST_SKELETON = 600
 _LAST = 12
+_MANY = 64
 _LOOK_AGAIN = 32
 """So many lines of a block that have become known since are a reason to look all of it up again."""
 _DIGITS = b"0123456789"
+
+Glance = Callable[[list[bytes], list[int]], Iterable[int]]
 
 
 class Sieve:
     """Reads chunks of any size; `read` is called with every line that is not known as boring."""
 
-    def __init__(self, read: Callable[[int, bytes, Sieve], tuple[int, bool]]) -> None:
+    def __init__(
+        self,
+        read: Callable[[int, bytes, Sieve], tuple[int, bool]],
+        glance: Callable[[], Glance | None] = lambda: None,
+    ) -> None:
+        self.glance = glance
+        """Gives what finds the boring ones among unknown skeletons; None: nothing does now."""
         self.read = read
         """Gets number, raw line and this; gives the line's kind, and whether the next line has to
         be read whatever it is."""
@@ -75,6 +84,8 @@ class Sieve:
         self.lines = lines
         kinds = self.kinds = bytearray(map(self.known.get, skeletons, repeat(NEW)))
         repeated = 0
+        if kinds.count(NEW) > _MANY:
+            self._glance(skeletons, kinds)
         at = 0 if self.wanted else kinds.find(NEW)
         while 0 <= at < len(lines):
             self.at = at
@@ -92,6 +103,14 @@ class Sieve:
                 kind = found if kind == NEW else kind
             kinds[at] = kind
             at = at + 1 if self.wanted else kinds.find(NEW, at + 1)
+
+    def _glance(self, skeletons: list[bytes], kinds: bytearray) -> None:
+        """Many unknown lines at once: those of words only need not be read one by one."""
+        glance = self.glance()
+        if glance:
+            unknown = [at for at, kind in enumerate(kinds) if kind == NEW]
+            for at in glance(skeletons, unknown):
+                kinds[at] = BORING
 
     def _learn(self, skeleton: bytes, kind: int) -> None:
         if len(skeleton) > _LONGEST_SKELETON:

@@ -1,0 +1,55 @@
+"""Logs to classify, made up of the lines that a real server prints, as long as one likes."""
+
+import random
+from collections.abc import Iterator
+
+MB = 1_000_000
+_BLOCK = 4 * MB
+_PREFIX = "Jun 16 {clock} ct-a sglang[1500]: [2026-06-16 {clock}{rank}] "
+_DECODE = (
+    "Decode batch, #running-req: {a}, #token: {b}, token usage: 0.{a:02}, cuda graph: True, "
+    "gen throughput (token/s): {b}.{a:02}, #queue-req: {a}"
+)
+_PREFILL = (
+    "Prefill batch, #new-seq: {a}, #new-token: {b}, #cached-token: {b}, token usage: 0.{a:02}, "
+    "#running-req: {a}, #queue-req: {a}, cuda graph: False, input throughput (token/s): {b}.{a:02}"
+)
+_ACCESS = 'INFO:     10.0.0.{a}:{b} - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+_FAILED = "ERROR:    error: request {b} failed: out of memory error in cache {a}"
+_LETTERS = "abcdefghijklmnop"
+
+
+def traffic(megabytes: int) -> Iterator[bytes]:
+    """A server under load: batches and requests."""
+    return _repeated(megabytes, (_DECODE, _PREFILL, _ACCESS, _ACCESS))
+
+
+def errors(megabytes: int) -> Iterator[bytes]:
+    """The same, and every line holds `error`, which is nothing."""
+    return _repeated(megabytes, (_FAILED,))
+
+
+def unlike(megabytes: int) -> Iterator[bytes]:
+    """Every line holds `error`, and no two of them are alike, digits or not."""
+    chance = random.Random(3)
+    lines = []
+    for _ in range(_BLOCK // 160):
+        words = " ".join("".join(chance.choices(_LETTERS, k=9)) for _ in range(8))
+        lines.append(_PREFIX.format(clock="10:00:00", rank=" TP0") + f"{words} error")
+    yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
+
+
+def _repeated(megabytes: int, kinds: tuple[str, ...]) -> Iterator[bytes]:
+    chance = random.Random(3)
+    lines = []
+    for at in range(_BLOCK // 180):
+        clock = f"{at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}"
+        said = kinds[at % len(kinds)].format(a=chance.randrange(64), b=chance.randrange(90_000))
+        rank = " TP0" if "batch" in said else ""
+        lines.append(_PREFIX.format(clock=clock, rank=rank) + said)
+    yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
+
+
+def _cut(block: bytes, megabytes: int) -> Iterator[bytes]:
+    for _ in range(max(1, megabytes * MB // len(block))):
+        yield block
