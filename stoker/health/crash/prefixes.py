@@ -14,15 +14,23 @@ from collections.abc import Callable
 _MOST = 6
 """Prefixes of one log."""
 _STAMP = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?(?: [A-Za-z]{2,16}\d{1,5}){0,6}\] "
+_USAGE = r"usage: [\w./-]{1,60}(?: \w{1,20})? \[-h\]"
 _CERTAIN = re.compile(
     r"(?P<prefix>[^'\"\\{}]{0,198}?[\])|:>-] ?)"
-    rf'(?:{_STAMP}|  File "[^"]{{1,400}}", line \d{{1,9}}, in )'
+    rf'(?:{_STAMP}|{_USAGE}|  File "[^"]{{1,400}}", line \d{{1,9}}, in )'
 )
+_BLOCK = re.compile(rf"(?P<prefix> {{2,12}})(?:Traceback \(most recent call last\):|{_USAGE})")
+"""A log as an indented block; of a log that has lines without it, it is something else."""
+_BARE = re.compile(rf"(?P<prefix>[^'\"\\{{}}\[]{{1,100}}? ){_STAMP}")
+_BARE_SEEN = 3
+_BAR = re.compile(r"(?:it/s|s/it)\]$")
 _INDENTED = re.compile(rf"(?P<prefix> {{1,12}}){_STAMP}")
 _OWN = re.compile(_STAMP)
 _VARIES = re.compile(
     r"\d{1,40}|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b|\b\w{1,60}\.py\b| {1,4}"
 )
+_PLAIN = ("[rank", "Traceback (most recent", '  File "')
+_SIGNS = ('File "', "] ", "Traceback (most recent", "usage: ")
 
 
 class Prefixes:
@@ -31,6 +39,9 @@ class Prefixes:
     def __init__(self, learned: Callable[[], None]) -> None:
         self.known: list[re.Pattern[str]] = []
         self.learned = learned
+        self.plain = False
+        """Lines without any prefix were seen."""
+        self.seen: dict[str, int] = {}
 
     def without(self, text: str) -> str:
         """The text without such a prefix."""
@@ -38,19 +49,31 @@ class Prefixes:
             found = pattern.match(text)
             if found:
                 return text[found.end() :]
-        if len(self.known) < _MOST and ('File "' in text or "] " in text):
+        if len(self.known) < _MOST and any(sign in text for sign in _SIGNS):
             return self._learn(text)
         return text
 
     def _learn(self, text: str) -> str:
-        if _OWN.match(text) or text.startswith("[rank"):  # torch's own: it names the rank
+        if _OWN.match(text) or text.startswith(_PLAIN):  # [rank0] is torch's own: a rank
+            self.plain = True
             return text
-        found = _INDENTED.match(text) or _CERTAIN.match(text)
-        if not found:
+        found = _INDENTED.match(text) or (None if self.plain else _BLOCK.match(text))
+        found = found or _CERTAIN.match(text) or self._often(text)
+        if not found or _BAR.search(found["prefix"].rstrip()):
             return text
         self.known.append(re.compile(_pattern(found["prefix"])))
         self.learned()
         return text[found.end("prefix") :]
+
+    def _often(self, text: str) -> re.Match[str] | None:
+        """A prefix that ends like any word is one once it was there a few times."""
+        found = _BARE.match(text)
+        if not found:
+            return None
+        pattern = _pattern(found["prefix"])
+        if len(self.seen) < 64 or pattern in self.seen:
+            self.seen[pattern] = self.seen.get(pattern, 0) + 1
+        return found if self.seen.get(pattern, 0) >= _BARE_SEEN else None
 
 
 def _pattern(prefix: str) -> str:

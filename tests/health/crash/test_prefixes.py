@@ -89,3 +89,42 @@ def test_the_kernels_word_is_known_behind_other_peoples_prefixes() -> None:
         b"[2026-07-01 05:05:01] Receive: text='NVRM: Xid (PCI:0000:c1:00): 79, GPU has fallen off'"
     )
     assert peel(1, asked).origin != KERNEL
+
+
+def test_an_indented_block_is_read_as_it_was() -> None:
+    frame = '  File "/opt/v/site-packages/transformers/utils/hub.py", line 471, in cached_files'
+    last = "OSError: /srv/models/qwen does not appear to have a file named config.json."
+    lines = [
+        "It fails:",
+        "",
+        "    Traceback (most recent call last):",
+        f"    {frame}",
+        f"    {last}",
+    ]
+    assert diagnose(["\n".join(lines).encode()]).name == "model_missing"
+
+
+def test_what_is_indented_beside_plain_lines_is_no_block() -> None:
+    prefixes = Prefixes(lambda: None)
+    prefixes.without("[2026-07-01 05:00:00] Load weight begin.")
+    assert prefixes.without("    Traceback (most recent call last):").startswith("    ")
+
+
+def test_a_prefix_that_ends_like_a_word_is_known_from_its_third_line_on() -> None:
+    prefixes = Prefixes(lambda: None)
+    line = "sglang-0 main [2026-07-01 05:00:00 TP0] Load weight begin. avail mem=93.80 GB"
+    told = [prefixes.without(line).startswith("[2026") for _ in range(4)]
+    assert told == [False, False, True, True]
+
+
+def test_a_progress_bar_is_no_prefix() -> None:
+    prefixes = Prefixes(lambda: None)
+    prefixes.without("29% 8/28 [00:14<00:25,  1.30s/it][2026-07-01 05:00:00] Scheduler hit")
+    assert prefixes.known == []
+
+
+def test_a_usage_shows_where_the_line_begins() -> None:
+    usage = "usage: sglang serve [-h] --model-path MODEL_PATH"
+    lines = [usage, "sglang serve: error: unrecognized arguments: --x"]
+    log = "\n".join(f"2026-07-01 05:00:00,123 - launcher - INFO - {line}" for line in lines)
+    assert diagnose([log.encode()]).name == "flag_unknown"
