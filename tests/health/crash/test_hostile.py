@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from stoker.health.crash.diagnosing import diagnose
+from stoker.health.crash.sieve import BORING, Sieve
 from tests.health.crash.logs import LOAD, OOM, failed, program
 
 MIB = 1024 * 1024
@@ -43,7 +44,7 @@ PIECES = (
 def test_a_line_of_a_megabyte_is_read_at_once(piece: bytes) -> None:
     began = time.process_time()
     diagnose([piece * (MIB // len(piece)), b"\n"])
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=[repr(piece) for piece in PIECES])
@@ -51,7 +52,7 @@ def test_such_an_error_is_read_at_once(piece: bytes) -> None:
     log = failed("RuntimeError: HERE").encode().replace(b"HERE", piece * (20_000 // len(piece)))
     began = time.process_time()
     diagnose([log])
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 1
 
 
 def test_a_line_without_an_end_takes_no_memory() -> None:
@@ -62,17 +63,14 @@ def test_a_line_without_an_end_takes_no_memory() -> None:
     assert peak < 16 * MIB
 
 
-def test_lines_that_are_all_different_take_no_memory() -> None:
-    chance = random.Random(5)
-    letters = "abcdefghijklmnopqrst"
-    lines = ["".join(chance.choices(letters, k=60)) + " error\n" for _ in range(20_000)]
-    block = "".join(lines).encode()
-    diagnose([block])
-    tracemalloc.start()
-    diagnose(block for _ in range(3))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 16 * MIB
+def test_of_lines_that_are_all_different_only_so_many_are_kept() -> None:
+    sieve = Sieve(lambda number, raw, at: (BORING, False))
+    letters = b"abcdefghijklmnop"
+    for first in letters:
+        lines = [bytes((first, a, b, c)) for a in letters for b in letters for c in letters]
+        sieve.feed([b"\n".join(lines) + b"\n"])
+    assert sieve.before == 16**4
+    assert len(sieve.known) <= 4096
 
 
 def test_the_cause_behind_a_very_long_line_has_the_right_number() -> None:
