@@ -86,8 +86,15 @@ def _signed(said: bytes) -> bool:
                 or b"loading shared" in said
                 or b": line " in said
                 or b" fault" in said
+                or b"bad interp" in said
+                or b"CUDA cap" in said
+                or b"Caught sig" in said
             )
         )
+        or (b"(" in said and b"Restarting (" in said)
+        or b"OOMKilled" in said
+        or b"ackOff" in said
+        or b"ack-off" in said
         or (
             b"/" in said
             and (b"/python" in said or b"/sglang: " in said or b"t/s]" in said or b"s/it]" in said)

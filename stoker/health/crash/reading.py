@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stoker.health.crash import phases, rules
+from stoker.health.crash import phases, rules, sayings
 from stoker.health.crash.glancing import Words, boring
 from stoker.health.crash.options import Options
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
@@ -24,59 +24,6 @@ from stoker.health.crash.sieve import (
 from stoker.health.crash.systemd import named_as_server, said_by_systemd, unit_of
 from stoker.health.crash.tracebacks import Raised, Tracebacks
 
-_USAGE = re.compile(r"(?P<program>[\w./ -]{1,80}): error: (?P<said>.{1,4000})")
-_COMPILER = re.compile(r"[\w./+~-]{1,300}:\d{1,7}(?::\d{1,6})?: (?:fatal )?error: (?P<said>.*)")
-_TOOL = re.compile(
-    r"(?:nvcc|ptxas|gcc|g\+\+|cc1plus|c\+\+|ninja|nvlink)[\w./-]{0,40} {0,2}"
-    r"(?:info|fatal|error|: fatal error|: error) {0,3}: (?P<said>.*)"
-)
-_LOADER = re.compile(r"[\w./@+-]{1,300}: error while loading shared libraries: (?P<said>.*)")
-_WARNING = re.compile(r"[\w./+<>-]{1,300}:\d{1,7}: [A-Z]\w{0,40}Warning: (?P<said>.*)")
-_CAPABILITY = re.compile(r" {0,8}(?P<said>\S.{1,120} with CUDA capability sm_.*)")
-_RUN = re.compile(
-    r"(?:-?[\w./-]{1,80}: )?(?:line )?(?:\d{1,5}: )?(?:exec: |exec |unable to execute )?"
-    r"['\"‘]?(?P<said>/\S.*)"
-)
-_LOOPS = re.compile(
-    r".{0,300}?(?P<said>Back-off restarting failed|CrashLoopBackOff|Restarting \(\d{1,3}\) .{1,40})"
-)
-_RUNTIME_SAID = re.compile(r' {0,24}"?(?:Reason|reason|OOMKilled)"?: {1,24}"?(?P<said>OOMKilled)')
-_CAUGHT = re.compile(r"\[[\w.-]{1,64}:\d{1,10} {0,2}:\d{1,6}:\d{1,10}\] (?P<said>Caught signal .*)")
-_LEFT = re.compile(r"[\w.-]{1,64} exited with code (?P<status>\d{1,3})(?: \(restarting\))?$")
-_CRASHED = re.compile(
-    r"Subprocess (?P<name>\S{1,64}) \(pid=\d{1,10}\) crashed with exit code (?P<status>-?\d{1,4})"
-)
-_ENDED = (
-    ("Received sigquit from a child process", False),
-    ("SIGQUIT received.", True),
-    ("terminate called after throwing", False),
-    ("terminate called without", False),
-)
-_ASKED = ("SIGTERM received", "Gracefully exiting")
-_SHELL = re.compile(
-    r"(?:[\w./ -]{1,120}: line \d{1,6}: {1,4}\d{1,10} |\[\d{1,3}\][+-]? {1,40}\d{0,10} ?)?"
-    r"(?P<how>Killed|Segmentation fault|Bus error|Aborted)(?: {1,4}\(core dumped\))?(?: .{0,300})?$"
-)
-# Letters that such a line holds -> its form, and whose words they are.
-_SAYINGS = (
-    (": error: ", _USAGE, "usage"),
-    ("error: ", _COMPILER, "compiler"),
-    (" : ", _TOOL, "compiler"),
-    ("loading shared libraries", _LOADER, "loader"),
-    ("Warning: ", _WARNING, "warning"),
-    (" with CUDA capability ", _CAPABILITY, "warning"),
-    ("/python", _RUN, "shell"),
-    ("/sglang: ", _RUN, "shell"),
-    ("bad interpreter: ", _RUN, "shell"),
-    ("OOMKilled", _RUNTIME_SAID, "shell"),
-    ("ack-off restarting failed", _LOOPS, "shell"),
-    ("CrashLoopBackOff", _LOOPS, "shell"),
-    ("Restarting (", _LOOPS, "shell"),
-    ("] Caught signal ", _CAUGHT, "fatal"),
-)
-_LAST_WORDS = ("usage", "loader", "shell", "fatal")
-_SHELLS = {"Killed": "-9", "Segmentation fault": "-11", "Bus error": "-7", "Aborted": "-6"}
-_RESTARTED = ("'python -m sglang.launch_server' is still supported",)
 _MOST_LOOP = 8
 """Runs of a loop that are kept: its first ones."""
 _GONE_S = 3.0
@@ -163,7 +110,7 @@ class Reading:
             return self._voiced(line, "torch")
         if text[: rules.KEY] in self.letters:
             new = self._message(line) or new
-        for mark, pattern, voice in _SAYINGS:
+        for mark, pattern, voice in sayings.SAYINGS:
             if mark in text:
                 new = self._said(line, pattern, voice) or new
         ended = self._ended(line)
@@ -262,7 +209,7 @@ class Reading:
         for rule, groups in rules.of_voice(voice, found["said"]):
             if "flags" in groups:
                 groups["nearest"] = self.options.nearest(groups["flags"])
-            self._add(line, rule, groups, fatal=True if voice in _LAST_WORDS else None)
+            self._add(line, rule, groups, fatal=True if voice in sayings.LAST_WORDS else None)
             return True
         return False
 
@@ -274,32 +221,32 @@ class Reading:
                 break
             self._ending(line, "wrapper")
             return True
-        for start, running in _ENDED:
+        for start, running in sayings.ENDED:
             if text.startswith(start):
                 run.served = run.served or running
                 self._ending(line, "wrapper")
                 return True
         if text.startswith("Subprocess "):
-            crashed = _CRASHED.match(text)
+            crashed = sayings.CRASHED.match(text)
             if crashed:
                 self._ending(line, "wrapper", crashed["status"])
                 return True
         if " exited with code " in text:
-            left = _LEFT.match(text)
+            left = sayings.LEFT.match(text)
             if left:
                 self._ending(line, "exit", f"exited, status={left['status']}")
                 return True
-        if text.startswith(_ASKED):
+        if text.startswith(sayings.ASKED):
             if run.stop is None:
                 run.stop = self._made(line, "stop")
             return True
-        if any(said in text for said in _RESTARTED) and (run.died or run.phases.last):
+        if any(said in text for said in sayings.RESTARTED) and (run.died or run.phases.last):
             self._next(linked=False)
             return True
-        if any(how in text for how in _SHELLS):
-            ended = _SHELL.match(text)
+        if any(how in text for how in sayings.SHELLS):
+            ended = sayings.SHELL.match(text)
             if ended:
-                self._ending(line, "wrapper", _SHELLS[ended["how"]])
+                self._ending(line, "wrapper", sayings.SHELLS[ended["how"]])
                 return True
         return False
 

@@ -1,6 +1,6 @@
 import pytest
 
-from stoker.health.crash import diagnosing, reading
+from stoker.health.crash import diagnosing, reading, sayings
 from stoker.health.crash.glancing import Words, boring
 from tests.health.crash import shared
 from tests.health.crash.logs import DECODE, KILLED, OOM, READY, failed, journal, program, systemd
@@ -71,3 +71,16 @@ def test_a_glance_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "boring", lambda raw: False)
     monkeypatch.setattr(reading.Reading, "_glance", lambda self: None)
     assert [diagnosing.diagnose([log]) for log in logs] == seen
+
+
+@pytest.mark.parametrize("mark", [mark for mark, _, voice in sayings.SAYINGS if mark != " : "])
+def test_a_glance_knows_every_sign_that_the_reading_looks_for(mark: str) -> None:
+    line = HEAD + b"x: " + mark.encode() + b"y"
+    words = Words()
+    assert not boring(line)
+    assert not any(only(words, line) for _ in range(2))
+
+
+@pytest.mark.parametrize("end", [end for end, _ in sayings.ENDED])
+def test_a_glance_knows_the_servers_words_about_its_end(end: str) -> None:
+    assert not boring(HEAD + end.encode())
