@@ -11,7 +11,9 @@ import re
 from stoker.health.crash.peeling import LONGEST, PROGRAM, Line
 
 _OPENS = ("Receive: obj=", "Receive OpenAI: obj=", "Finish: obj=")
-_CLOSED = re.compile(r"(?:['\"\]}]|None|True|False|\d)[)}\]]$")
+_CLOSED = re.compile(r"['\"\]}], \w{1,40}=.{0,4000}\)$|^['\"][)}\]]{1,4}$|['\"\]}][}\]]{1,3}\)?$")
+_WHOLE = re.compile(r"[)}\]]$")
+"""The end of a request in one line."""
 _MOST = 2000
 """Lines of one request."""
 
@@ -28,7 +30,7 @@ class Quoting:
         opened = self.opened
         if opened and self._within(line, opened):
             self.lines += 1
-            closed = _CLOSED.search(line.text.rstrip()[-8:])
+            closed = _CLOSED.search(line.text.rstrip())
             self.opened = None if closed or self.lines >= _MOST else opened
             return True
         self.opened = line if _unfinished(line) else None
@@ -50,4 +52,4 @@ def _unfinished(line: Line) -> bool:
     text = line.text
     if not text.startswith(_OPENS) or len(text) >= LONGEST - 200:
         return False
-    return not _CLOSED.search(text.rstrip()[-8:])
+    return not _WHOLE.search(text.rstrip())

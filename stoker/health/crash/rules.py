@@ -36,6 +36,8 @@ explains a later failure of the same class, and that alone is none."""
 KEY = 4
 """Letters that a message row begins with, literally: what it is found by."""
 _WRAPPED = re.compile(r"Capture .{0,40}graph failed: ?")
+_ELSEWHERE = re.compile(r"\[address=[^\]]{1,80}, pid=\d{1,10}\] ")
+"""What xoscar (Xinference) puts before the message of another process's exception."""
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
@@ -87,6 +89,8 @@ def of_voice(voice: str, text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
 def of_exception(raised: Raised, phase: str) -> Hit | None:
     """The first rule that fits; None: no row knows it."""
     number, said = next(((n, text) for n, text in raised.said if text), raised.said[0])
+    elsewhere = _ELSEWHERE.match(said)
+    said = said[elsewhere.end() :] if elsewhere else said
     wrapped = _WRAPPED.match(said)
     said = said[wrapped.end() :] if wrapped else said
     for rule in _by_voice()["exception"]:

@@ -59,3 +59,8 @@ def test_a_server_by_any_other_name_has_its_end() -> None:
     at = "Jul  1 05:02:00 ct-a"
     failed = f"{at} systemd[1]: qwen.service: Main process exited, code=exited, status=1/FAILURE"
     assert name_of(f"{at} python[7]: {READY}", failed) == "silent_death"
+
+
+def test_a_line_of_a_request_that_ends_like_a_call_does_not_end_it() -> None:
+    said = 'Traceback (most recent call last):\n    x = torch.zeros(9, device="cuda")'
+    assert name_of(READY, OPENED, f"{said}\n{DEATH}", CLOSED, ALIVE) == "none"
