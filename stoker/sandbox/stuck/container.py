@@ -10,7 +10,8 @@ from stoker.sandbox.state import Container, Node, State
 UNITS = "/usr/local/lib/systemd/system"
 _DROP_IN = "stoker-sandbox-stuck.conf"
 
-# Restart=no for a moment: what follows is a death that the unit does not recover from.
+# Restart=no until the unit has come to its end: what follows is a death that it does not recover
+# from. One that is still `deactivating` would start again with its own Restart=.
 _GIVE_UP = f"""
 unit=$1
 systemctl is-active --quiet "$unit" || {{ systemctl stop "$unit"; exit 0; }}
@@ -19,7 +20,7 @@ printf '[Service]\\nRestart=no\\n' >"/run/systemd/system/$unit.d/{_DROP_IN}"
 systemctl daemon-reload
 systemctl kill --signal=KILL "$unit"
 for _ in $(seq 100); do
-  systemctl is-active --quiet "$unit" || break
+  case $(systemctl is-active "$unit") in failed | inactive) break ;; esac
   sleep 0.1
 done
 rm -r "/run/systemd/system/$unit.d"
