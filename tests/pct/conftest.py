@@ -11,7 +11,7 @@ import pytest
 from stoker.pct import openssh
 from stoker.pct.client import Node
 
-CONTAINERS = 8
+CONTAINERS = 4
 
 
 @pytest.fixture(scope="module")
