@@ -14,11 +14,14 @@ from stoker.health.crash.death import Death
 from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.joining import joined
 from stoker.health.crash.telling import paragraph
-from stoker.health.crash.verdict import HEALTHY, PHASES, Verdict
+from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.operations.from_node import host_side
 from stoker.pct.errors import Frozen, PctError, Stopped
 
 WELL = ("serving", "loading")
+_UP = ("ready", "prefill", "decode", "serving")
+_SAYS_NOTHING = (HEALTHY, "silent_death")
+"""Of a log that goes on: nothing in it is wrong, but it may not have come to its end yet."""
 BEFORE_S = 60
 """How long before a start the node's log is looked at: what broke the GPU may have come first."""
 _UNKNOWN_SINCE_S = 3600
@@ -33,8 +36,9 @@ class Finding:
     unit: str
     """Empty: the host itself."""
     state: str
-    """serving; loading; silent (runs, is up by its log and gives no token); restarting, failed,
-    stopped; missing (a flag set without a unit); of a host: stopped, frozen, unreachable."""
+    """serving; loading; silent (runs and gives no token, though by its log it is up or has failed);
+    restarting, failed, stopped; missing (a flag set without a unit); of a host: stopped, frozen,
+    unreachable."""
     since: float | None = None
     """Start of what runs, end of what does not; seconds since 1970."""
     verdict: Verdict | None = None
@@ -141,8 +145,10 @@ def state_of(server: Server, answer: Answer | None, verdict: Verdict | None) -> 
     if server.active == "active":
         if answer is not None and not answer.error:
             return "serving"
-        up = verdict is not None and PHASES.index(verdict.phase) >= PHASES.index("ready")
-        return "silent" if verdict is not None and (up or verdict.name != HEALTHY) else "loading"
+        if verdict is None:
+            return "loading"
+        wrong = verdict.phase in _UP or verdict.name not in _SAYS_NOTHING
+        return "silent" if wrong else "loading"
     return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
 
 

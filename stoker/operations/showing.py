@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stoker.health.crash.verdict import HEALTHY
 from stoker.operations.findings import WELL, Finding, at
 
 _COLOURS = {"serving": "green", "loading": "yellow"}
@@ -39,9 +40,11 @@ def table(found: Sequence[Finding]) -> Table:
     drawn = Table("host", "unit", "state", "since (UTC)", "class", "phase", "confidence")
     for one in found:
         told = one.verdict
-        verdict = (told.name, told.phase, told.confidence) if told else ("", "", "")
+        # Of a log that is not at its end only how far it came is known.
+        known = told is not None and (one.wrong or told.name == HEALTHY)
+        name, confidence = (told.name, told.confidence) if told and known else ("", "")
         colour = _COLOURS.get(one.state, "red")
         cells = map(escape, (one.host, one.unit))
-        rest = map(escape, (at(one.since), *verdict))
+        rest = map(escape, (at(one.since), name, told.phase if told else "", confidence))
         drawn.add_row(*cells, f"[{colour}]{escape(one.state)}[/]", *rest)
     return drawn

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from stoker.facts.servers import Server, Servers
 from stoker.facts.start_log import StartLog
 from stoker.facts.startup import Answer, Tokens
 from stoker.health.crash.death import Death, HostSide
+from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.operations import findings, showing
 from stoker.operations.findings import Finding
@@ -20,6 +22,7 @@ from stoker.pct.errors import Frozen, PctError, Stopped, Unreachable
 from tests.facts.test_host_side import SIDE
 from tests.operations.hosts import FakeHost
 
+LOGS = Path(__file__).parents[1] / "health/crash/recorded/0.5.12"
 UNIT = "sglang@0.service"
 BEGAN = datetime(2026, 11, 29, 10, 0, 0, tzinfo=UTC)
 FINE = Verdict(HEALTHY, "serving", None, "", "it is healthy", "do nothing", "high")
@@ -117,6 +120,18 @@ def test_one_that_still_loads_is_not_wrong() -> None:
     assert one(RUNS, told(LOADS), MUTE).state == "loading"
     assert one(replace(RUNS, active="activating"), told(LOADS)).state == "loading"
     assert one(RUNS, None, MUTE).state == "loading"
+
+
+@pytest.mark.parametrize("lines", [0, 1, 20, 40, 60])
+def test_one_whose_log_is_not_at_its_end_still_loads(lines: int) -> None:
+    log = (LOGS / "healthy_stop.log").read_bytes().splitlines(keepends=True)[:lines]
+    finding = one(RUNS, told(diagnose(log)), MUTE)
+    assert (finding.state, finding.wrong) == ("loading", False)
+
+
+def test_one_that_failed_by_its_log_and_hangs_is_wrong() -> None:
+    log = (LOGS / "port_taken.log").read_bytes()
+    assert one(RUNS, told(diagnose([log])), MUTE).state == "silent"
 
 
 def test_one_that_is_up_by_its_log_and_gives_no_token_is_wrong() -> None:
@@ -228,6 +243,14 @@ def test_it_shows_one_table_the_paragraphs_and_the_remarks(
         assert cell in row
     assert f"gpu-a {UNIT}: serving; 1 death(s) reported before" in text
     assert "Nothing is wrong" not in text
+
+
+def test_of_one_that_loads_it_shows_how_far_it_came_and_no_class(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    showing.show([one(RUNS, told(replace(SILENT, phase="kv_pool")), MUTE)])
+    text = capsys.readouterr().out
+    assert "kv_pool" in text and "silent_death" not in text
 
 
 def test_where_all_is_well_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
