@@ -22,7 +22,12 @@ _CERTAIN = re.compile(
 _BLOCK = re.compile(rf"(?P<prefix> {{2,12}})(?:Traceback \(most recent call last\):|{_USAGE})")
 """A log as an indented block; of a log that has lines without it, it is something else."""
 _BARE = re.compile(rf"(?P<prefix>[^'\"\\{{}}\[]{{1,100}}? ){_STAMP}")
-_BARE_SEEN = 3
+_TWICE = re.compile(
+    rf"(?P<prefix>{_STAMP}[^'\"\\{{}}]{{0,100}}?[\])|:>-] )"
+    rf'(?:{_STAMP}|  File "[^"]{{1,400}}", line \d{{1,9}}, in )'
+)
+"""A runner whose own time looks like SGLang's."""
+_OFTEN = 3
 _BAR = re.compile(r"(?:it/s|s/it)\]$")
 _INDENTED = re.compile(rf"(?P<prefix> {{1,12}}){_STAMP}")
 _OWN = re.compile(_STAMP)
@@ -54,26 +59,29 @@ class Prefixes:
         return text
 
     def _learn(self, text: str) -> str:
-        if _OWN.match(text) or text.startswith(_PLAIN):  # [rank0] is torch's own: a rank
+        if text.startswith(_PLAIN):  # [rank0] is torch's own: a rank
             self.plain = True
             return text
-        found = _INDENTED.match(text) or (None if self.plain else _BLOCK.match(text))
-        found = found or _CERTAIN.match(text) or self._often(text)
+        if _OWN.match(text):
+            self.plain = True
+            found = self._often(_TWICE.match(text))
+        else:
+            found = _INDENTED.match(text) or (None if self.plain else _BLOCK.match(text))
+            found = found or _CERTAIN.match(text) or self._often(_BARE.match(text))
         if not found or _BAR.search(found["prefix"].rstrip()):
             return text
         self.known.append(re.compile(_pattern(found["prefix"])))
         self.learned()
         return text[found.end("prefix") :]
 
-    def _often(self, text: str) -> re.Match[str] | None:
-        """A prefix that ends like any word is one once it was there a few times."""
-        found = _BARE.match(text)
+    def _often(self, found: re.Match[str] | None) -> re.Match[str] | None:
+        """A prefix that looks like anything else is one once it was there a few times."""
         if not found:
             return None
         pattern = _pattern(found["prefix"])
         if len(self.seen) < 64 or pattern in self.seen:
             self.seen[pattern] = self.seen.get(pattern, 0) + 1
-        return found if self.seen.get(pattern, 0) >= _BARE_SEEN else None
+        return found if self.seen.get(pattern, 0) >= _OFTEN else None
 
 
 def _pattern(prefix: str) -> str:

@@ -128,3 +128,10 @@ def test_a_usage_shows_where_the_line_begins() -> None:
     lines = [usage, "sglang serve: error: unrecognized arguments: --x"]
     log = "\n".join(f"2026-07-01 05:00:00,123 - launcher - INFO - {line}" for line in lines)
     assert diagnose([log.encode()]).name == "flag_unknown"
+
+
+def test_a_runners_time_may_look_like_the_servers() -> None:
+    lines = [
+        f"[2026-06-29 17:44:04] [/bin/sh]: {line}" for line in [READY] * 3 + DEATH.splitlines()
+    ]
+    assert diagnose(["\n".join(lines).encode()]).name == "weights_incomplete"
