@@ -45,5 +45,8 @@ def _with(verdict: Verdict, kills: int | None) -> Verdict:
     """What the OOM killer did is no cause by itself: it may have been somebody else's process."""
     if not kills:
         return verdict
-    told = f"the OOM killer ended {kills} process(es) of this container since the last report"
+    told = (
+        f"the OOM killer ended {kills} process(es) of this container since the last report, "
+        "or since the container started"
+    )
     return replace(verdict, details=(*verdict.details, told))

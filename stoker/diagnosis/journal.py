@@ -79,7 +79,8 @@ def stopping(invocation: str) -> float | None:
 
     None: nobody did, or the journal cannot be read.
     """
-    matches = (f"MESSAGE_ID={STOPPING}", f"INVOCATION_ID={invocation}")
+    # Of PID 1: the other two are fields that any process may write.
+    matches = ("_PID=1", f"MESSAGE_ID={STOPPING}", f"INVOCATION_ID={invocation}")
     try:
         said = json.loads(answer(["journalctl", "-q", "-o", "json", "-n", "1", *matches]))
         stamp = said.get("_SOURCE_REALTIME_TIMESTAMP") or said["__REALTIME_TIMESTAMP"]

@@ -15,7 +15,7 @@ from stoker.diagnosis.unit_state import UnitState
 from stoker.health.crash.classes import known
 from stoker.health.crash.death import Death
 from stoker.health.crash.diagnosing import diagnose
-from stoker.health.crash.joining import joined
+from stoker.health.crash.joining import UNREAD, joined
 from stoker.health.crash.verdict import Verdict
 
 LOG_S = 10.0
@@ -71,7 +71,7 @@ def _unknown(cause: str, log: Log) -> Verdict:
         cause=cause,
         action=known()[NO_CAUSE].action,
         confidence="low",
-        details=_details(log.last_lines()),
+        details=(UNREAD, *_details(log.last_lines())),
     )
 
 

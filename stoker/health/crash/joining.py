@@ -38,6 +38,8 @@ _BAD_RESULTS = (
 )
 _NOT_READY = ("import", "dist_init", "load", "draft_load", "kv_pool", "hicache", "graph_capture")
 _GIB = 1024**3
+UNREAD = "not looked at: the log, or not to its end"
+"""The detail of a verdict that was given without the log; its cause says why."""
 
 
 def joined(verdict: Verdict, death: Death | None, host: HostSide | None) -> Verdict:
@@ -134,13 +136,15 @@ def _renamed(log: Verdict, name: str, cause: str) -> Verdict:
 def _without_cause(
     log: Verdict, death: Death | None, host: HostSide | None, seen: tuple[Seen, ...]
 ) -> Verdict:
-    last = tuple(detail for detail in log.details if detail.startswith("last lines"))
-    cause = log.cause
+    last = tuple(detail for detail in log.details if detail.startswith("last line"))
+    unread = UNREAD in log.details
+    cause, looked = log.cause, _looked_at(death, host, seen)
     if death and death.ended is not None:
-        cause = f"{_ended(death)}, and neither the log nor {_others(host)} shows why"
-    return dataclasses.replace(
-        log, cause=wording.shown(cause), details=(*_looked_at(death, host, seen), *last)
-    )
+        shows = f"neither the log nor {_others(host)} shows why"
+        cause = f"{_ended(death)}, and {log.cause if unread else shows}"
+    if unread:
+        looked = (UNREAD, *looked[1:])
+    return dataclasses.replace(log, cause=wording.shown(cause), details=(*looked, *last))
 
 
 def _others(host: HostSide | None) -> str:

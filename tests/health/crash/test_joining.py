@@ -6,7 +6,7 @@ import pytest
 
 from stoker.health.crash import classes, report
 from stoker.health.crash.death import Death, HostSide, KernelLine
-from stoker.health.crash.joining import joined
+from stoker.health.crash.joining import UNREAD, joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import CONFIDENCES, PHASES, Verdict
 from tests.health.crash.logs import DECODE, LOAD, NINJA, READY, failed, program, verdict
@@ -117,6 +117,16 @@ def test_what_was_not_looked_at_is_told_too() -> None:
     told = "\n".join(joined(silent(), None, None).details)
     assert "not looked at: how systemd saw it end" in told
     assert "not looked at: the node's kernel log" in told
+
+
+def test_a_log_that_was_not_read_is_not_said_to_show_nothing() -> None:
+    log = dataclasses.replace(
+        silent(), cause="its log cannot be read: no space", details=(UNREAD, "last line: x")
+    )
+    told = paragraph(joined(log, DEATH, None), "u")
+    assert "was ended by SIGKILL, and its log cannot be read: no space" in told[0]
+    assert f"  {UNREAD}" in told and "  last line: x" in told
+    assert "  looked at: the log" not in told
 
 
 @pytest.mark.parametrize(
