@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from stoker.cli import logs
+from stoker.health import wording
 from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.refused import Refused
 
+LONGEST = 4096
+"""Letters of a file's name that are shown: whoever sent the file may have named it."""
 SHOWS_PROGRESS = 50 << 20
 """Bytes of a file from which on a terminal shows how far it is read."""
 
@@ -44,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             verdict = diagnosed(name, arguments.dmesg)
         except Refused as error:
-            print(error, file=sys.stderr)
+            print(wording.shown(str(error), LONGEST), file=sys.stderr)
             if arguments.json:
                 _print_json(name, _unread(str(error)))
             codes.append(2)
@@ -73,7 +76,7 @@ def _tell(name: str, verdict: Verdict, as_json: bool) -> None:
         return
     from stoker.health.crash.telling import paragraph
 
-    shown = "standard input" if name == logs.STDIN else name
+    shown = "standard input" if name == logs.STDIN else wording.shown(name, LONGEST)
     print("\n".join(paragraph(verdict, shown)), flush=True)
 
 

@@ -164,7 +164,8 @@ def _print(rows: list[Row]) -> None:
     console.print(table)
     for row in rows:
         if row.problem:
-            console.print(f"{row.host} {row.unit}: {row.problem}", markup=False)
+            problem = _printable(row.problem)
+            console.print(f"{row.host} {row.unit}: {problem}", markup=False)
         if row.answer:
             console.print(f"{row.host} {row.unit} says: {_printable(row.answer)}", markup=False)
 

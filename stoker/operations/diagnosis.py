@@ -13,6 +13,8 @@ from stoker.diagnosis.loops import loop
 from stoker.diagnosis.reports import Report
 from stoker.facts.deaths import DeathReports
 from stoker.facts.files import FileState, FileStates
+from stoker.health import wording
+from stoker.operations import showing
 from stoker.operations.atomic import written_bytes
 from stoker.serving import layout
 
@@ -61,9 +63,11 @@ def line(unit: str, deaths: Sequence[Report]) -> str:
     """What these deaths of a unit come to: the newest loop's first is what has to be cured."""
     first = loop(deaths)[0]
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(first.death.ended or first.time))
-    times = "" if len(deaths) == 1 else f" {len(deaths)} times, most recently first"
+    died = "has died" if len(deaths) == 1 else f"has died {len(deaths)} times, the last of them"
+    if len(loop(deaths)) > 1:
+        died = f"has died {len(deaths)} times, the first in the last loop of restarts"
     return (
-        f"{unit} has died{times} at {when}: {first.verdict.cause}; {first.verdict.action} "
+        f"{unit} {died} at {when}: {first.verdict.cause}; do: {first.verdict.action} "
         f"(stoker explain {first.verdict.name})"
     )
 
@@ -76,4 +80,4 @@ def seen(host: Any, unit: str, invocation: str) -> None:
 
 def _show(host: Any, lines: Sequence[str]) -> None:
     for text in lines:
-        host.log(text, log_func=logger.warning)
+        host.log(wording.shown(text, showing.LONGEST), log_func=logger.warning)

@@ -7,9 +7,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stoker.health import wording
 from stoker.health.crash.verdict import HEALTHY
 from stoker.operations.findings import WELL, Finding, at
 
+LONGEST = 2000
+"""Letters of a line."""
 _COLOURS = {"serving": "green", "loading": "yellow"}
 
 
@@ -26,13 +29,18 @@ def show(found: Sequence[Finding]) -> None:
         if finding.lines:
             console.print()
             for line in finding.lines:
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
+                _say(console, line)
     for finding in found:
         if finding.remark:
-            words = f"{finding.host} {finding.unit}: {finding.state}; {finding.remark}"
-            console.print(words, markup=False, highlight=False, soft_wrap=True)
+            _say(console, f"{finding.host} {finding.unit}: {finding.state}; {finding.remark}")
     if all(finding.state in WELL for finding in found):
         console.print("Nothing is wrong.")
+
+
+def _say(console: Console, line: str) -> None:
+    """Without what would move the terminal's cursor: much of it was said inside a container."""
+    clean = wording.shown(line, LONGEST)
+    console.print(clean, markup=False, highlight=False, soft_wrap=True)
 
 
 def table(found: Sequence[Finding]) -> Table:

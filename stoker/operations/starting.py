@@ -1,13 +1,14 @@
 """Bringing servers up, and following each to its first token; and taking them down."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gevent
 from pyinfra import logger
 from pyinfra.api import OperationError, QuoteString, StringCommand
 
+from stoker.diagnosis.secrecy import Hiding
 from stoker.facts.startup import Look, Question, Startup, Tokens
 from stoker.operations import from_node, post_mortem
 from stoker.operations.diagnosis import seen
@@ -139,7 +140,11 @@ def _judge(host: Any, unit: Unit, course: Following) -> Verdict:
 def _look(host: Any, name: str, unit: Unit | None = None) -> Look | None:
     port, stage = (unit.port, unit.requires) if unit else (0, "")
     look: Look | None = host.get_fact(Startup, unit=name, port=port, stage=stage)
-    return look
+    if look is None or unit is None:
+        return look
+    # They go to a terminal and into the logs of whoever deploys.
+    hiding = Hiding([value for _, value in unit.secrets])
+    return replace(look, lines=hiding.lines([line.expandtabs() for line in look.lines]))
 
 
 def _is_down(look: Look | None) -> bool:

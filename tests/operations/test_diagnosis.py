@@ -60,7 +60,7 @@ def test_what_died_since_is_told_once_and_remembered() -> None:
     assert show(None, host, *command.args)
     assert host.said == [
         "sglang.service has died at 2026-11-29 23:25:37 UTC: a CUDA graph did not fit; "
-        "lower --mem-fraction-static (stoker explain gpu_oom)"
+        "do: lower --mem-fraction-static (stoker explain gpu_oom)"
     ]
     (seen,) = host.done
     assert seen.endswith(f"sh /var/lib/stoker/deaths {UNIT} {deaths[1].invocation}")
@@ -70,7 +70,15 @@ def test_of_several_deaths_the_first_of_the_newest_loop_is_told() -> None:
     old = report(0, 1000.0)
     loop = [report(0, NIGHT), report(1, NIGHT + 60), report(2, NIGHT + 120)]
     assert line(UNIT, [old, *loop]).startswith(
-        "sglang.service has died 4 times, most recently first at 2026-11-29 23:23:57 UTC: "
+        "sglang.service has died 4 times, the first in the last loop of restarts at "
+        "2026-11-29 23:23:57 UTC: "
+    )
+
+
+def test_of_deaths_long_apart_the_last_is_told() -> None:
+    deaths = [report(0, 1000.0), report(0, NIGHT)]
+    assert line(UNIT, deaths).startswith(
+        "sglang.service has died 2 times, the last of them at 2026"
     )
 
 

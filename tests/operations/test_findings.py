@@ -262,3 +262,10 @@ def test_what_a_log_says_is_no_markup(capsys: pytest.CaptureFixture[str]) -> Non
     showing.show([Finding("[red]h", "u", "failed", lines=("x: [bold]text[/nothing]",))])
     text = capsys.readouterr().out
     assert "[red]h" in text and "x: [bold]text[/nothing]" in text
+
+
+def test_what_a_log_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    showing.show(
+        [Finding("h", "u", "failed", lines=("x: \x1b]0;title\x07\x9b2J",), remark="\x1b[2J")]
+    )
+    assert not set("\x1b\x07\x9b") & set(capsys.readouterr().out)

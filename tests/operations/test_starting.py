@@ -79,6 +79,16 @@ def test_a_death_ends_the_following_with_a_sentence_and_its_last_lines() -> None
     ]
 
 
+def test_no_secret_and_nothing_that_moves_a_cursor_is_in_its_last_lines() -> None:
+    dead = replace(DEAD, lines=("\x1b[31mkey sesame-42-open", "\tapi_key='hf_abcdefgh12'"))
+    host = FakeHost({Startup: [DOWN, LOADING, dead]})
+    wanted = plan()
+    (unit,) = wanted.units
+    secret = replace(unit, secrets=(("STOKER_API_KEY", "sesame-42-open"),))
+    assert not bring_up(None, host, replace(wanted, units=(secret,)))
+    assert host.said[-2:] == ["    ?[31mkey ***", "            api_key='***'"]
+
+
 def known(verdict: Any, started: float | None = 100.0) -> dict[str, UnitDeath]:
     end = Death("sglang.service", "exit-code", "exited", "1", started, 200.0)
     return {"sglang.service": UnitDeath("sglang.service", end, verdict, (), ())}
