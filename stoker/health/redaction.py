@@ -23,6 +23,7 @@ _NAMED = re.compile(
     r"(?=[^\s'\",)]{0,200}[0-9_-])(?!None\b)[^\s'\",)]{6,200}",
     re.IGNORECASE,
 )
+_COUNT = re.compile(r"tokens?(?:=|: ?| )$", re.IGNORECASE)
 _TOKEN = re.compile(r"\b(?:hf_|sk-|ghp_|glpat-|xox[bp]-)[A-Za-z0-9_-]{8,200}")
 _HIDDEN = "***"
 
@@ -66,5 +67,13 @@ def text(line: str) -> str:
     """A line of a log: values that a name makes a secret, and tokens of known forms, are `***`."""
     line = _JSON.sub(rf'\1"{_HIDDEN}"', _HEADER.sub(rf"\1{_HIDDEN}", line))
     line = _ADDRESS.sub(rf"\1{_HIDDEN}@", line)
-    line = _NAMED.sub(rf"\1{_HIDDEN}", line)
+    line = _NAMED.sub(_named, line)
     return _TOKEN.sub(_HIDDEN, re.sub(r"[^\x20-\x7e\u00a0-\uffff]", "?", line))
+
+
+def _named(found: re.Match[str]) -> str:
+    """A number of tokens is none of those that let somebody in."""
+    name = found[1]
+    value = found[0][len(name) :]
+    counted = _COUNT.search(name[-9:]) and value.rstrip(".;]").isdecimal()
+    return found[0] if counted else f"{name}{_HIDDEN}"
