@@ -1,7 +1,7 @@
 """Why servers are down, for every unit of every host: asked, joined and told. Changes nothing."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -114,6 +114,8 @@ def _of_unit(
 ) -> Finding:
     answer = answers.get(server.unit)
     state = state_of(server, answer, told.verdict if told else None)
+    if state == "loading" and told and (first := _first_of_loop(server, told)):
+        state, told = "restarting", first
     since = server.since.timestamp() if server.since else None
     if state in WELL:
         verdict = told.verdict if told else None
@@ -128,6 +130,14 @@ def _of_unit(
     lines = (*paragraph(verdict, what), *_more(known, state, answer), *([] if told else [_HERE]))
     ended = death.ended if death else None
     return Finding(host.name, server.unit, state, ended or since, verdict, lines)
+
+
+def _first_of_loop(server: Server, told: UnitDeath) -> UnitDeath | None:
+    """The failure that began the restart loop in which it is loading now; None: it is in none."""
+    deaths = loop(told.reports)
+    if not deaths or deaths[-1].death.restarts + 1 != server.restarts:
+        return None
+    return replace(told, death=deaths[0].death, verdict=deaths[0].verdict)
 
 
 def _judged_here(host: Any, server: Server, since: float | None) -> UnitDeath:

@@ -177,6 +177,16 @@ def test_one_that_is_restarted_says_that_it_is_the_first_failure_of_the_loop() -
     assert "first failure of the loop" in finding.lines[-1]
 
 
+def test_one_that_loads_again_in_a_restart_loop_is_told_by_the_loops_first_failure() -> None:
+    deaths = [replace(DEATH, restarts=count) for count in range(2)]
+    reports = [Report(DEATH.ended or 0, "i", death, OOM) for death in deaths]
+    finding = one(replace(RUNS, restarts=2), told(LOADS, None, *reports), MUTE)
+    assert (finding.state, finding.wrong) == ("restarting", True)
+    assert finding.verdict and finding.verdict.name == "gpu_oom"
+    assert one(replace(RUNS, restarts=2), told(FINE, None, *reports), SAID).state == "serving"
+    assert one(RUNS, told(LOADS, None, *reports), MUTE).state == "loading"
+
+
 def test_one_that_was_given_up_says_after_how_many_starts() -> None:
     deaths = [replace(DEATH, restarts=count) for count in range(3)]
     reports = [Report(DEATH.ended or 0, "i", death, OOM) for death in deaths]

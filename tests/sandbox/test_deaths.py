@@ -12,8 +12,10 @@ import pytest
 
 from tests.sandbox.dying import Dying, Ward, ward
 from tests.sandbox.site import ROOT, Run
+from tests.sandbox.standin import sandbox
 
 pytestmark = pytest.mark.sandbox
+INSTANCE = "test-deaths"
 
 REAL = ROOT / "tests/health/crash/recorded/0.5.12"
 REPLAYED = ROOT / "tests/sandbox/recorded"
@@ -36,7 +38,7 @@ ALL = (*DEAD, PORT)
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
     logs = [server.log for server in ALL if server.log]
-    with ward("test-deaths", tmp_path_factory.mktemp("site"), logs) as found:
+    with ward(INSTANCE, tmp_path_factory.mktemp("site"), logs) as found:
         yield found
 
 
@@ -44,6 +46,14 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
 def run(at: Ward) -> Run:
     """The deploy in which all of them die."""
     return at.deploy(*(server.flag_set() for server in ALL))
+
+
+def until_failed(at: Ward, server: Dying) -> None:
+    """Until systemd gave up, which takes three starts."""
+    until = time.monotonic() + 90
+    while at.shown(server.unit, "ActiveState") != ["failed"]:
+        assert time.monotonic() < until
+        time.sleep(0.5)
 
 
 def part(run: Run, server: Dying) -> str:
@@ -83,11 +93,8 @@ def test_what_has_not_died_leaves_none(at: Ward, run: Run) -> None:
 
 
 def test_after_three_deaths_systemd_gives_up_and_its_status_says_why(at: Ward, run: Run) -> None:
-    until = time.monotonic() + 90
     for server in DEAD:
-        while at.shown(server.unit, "ActiveState") != ["failed"]:
-            assert time.monotonic() < until
-            time.sleep(0.5)
+        until_failed(at, server)
     time.sleep(3)
     for server in DEAD:
         status = at.room.inside(f"systemctl status --full -n 12 {server.unit}", check=False)
@@ -95,6 +102,44 @@ def test_after_three_deaths_systemd_gives_up_and_its_status_says_why(at: Ward, r
         assert f"stoker explain {server.expected}" in status
         deaths = at.reports(server.unit)
         assert [one["death"]["restarts"] for one in deaths] == [0, 1, 2]
+
+
+def diagnosed(at: Ward) -> Run:
+    """`pyinfra INVENTORY diagnose.py`, for all of them."""
+    wanted = at.wants(*(server.flag_set() for server in ALL))
+    return at.site.pyinfra("--dry", "--data", wanted, "diagnose.py")
+
+
+def row(run: Run, server: Dying) -> str:
+    """Of the table."""
+    return next(line for line in run.text.splitlines() if f"│ {server.unit} │" in line)
+
+
+def test_diagnose_tells_each_by_its_first_failure_and_changes_nothing(at: Ward, run: Run) -> None:
+    for server in DEAD:
+        until_failed(at, server)
+    before = at.room.inside("ls -lR --time-style=full-iso /var/lib/stoker /usr/local/lib/stoker")
+    told = diagnosed(at)
+    assert told.rc == 1
+    for server in ALL:
+        assert f" {server.expected} " in row(told, server)
+        assert f"  more: stoker explain {server.expected}" in told.text
+        assert server.shown in told.text
+    assert told.text.count("systemd gave up after 3 starts") == len(DEAD)
+    assert "looked at: the kernel log of pve1: nothing of interest" in told.text
+    after = at.room.inside("ls -lR --time-style=full-iso /var/lib/stoker /usr/local/lib/stoker")
+    assert after == before
+
+
+def test_what_only_the_node_sees_is_the_cause_of_a_silent_death(at: Ward, run: Run) -> None:
+    sandbox(INSTANCE, "break", "gpu-lost")
+    at.room.inside(f"systemctl reset-failed {SILENT.unit}; systemctl start {SILENT.unit}")
+    until_failed(at, SILENT)
+    told = diagnosed(at)
+    sandbox(INSTANCE, "break", "--heal")
+    assert " gpu_lost " in row(told, SILENT)
+    assert f"{SILENT.unit}: the GPU 0000:01:00 has fallen off the bus (Xid 79)" in told.text
+    assert " flag_unknown " in row(told, FLAG)
 
 
 def test_the_next_deploy_tells_what_died_since_and_the_one_after_does_not(at: Ward) -> None:
