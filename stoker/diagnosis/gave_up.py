@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from stoker.diagnosis import ends, reports, unit_state
 from stoker.diagnosis.judging import judged
@@ -36,11 +37,12 @@ def gave_up(unit: str) -> None:
 
 def _sentence(deaths: tuple[Report, ...]) -> str:
     first, last = deaths[0].death, deaths[-1].death
-    if len(deaths) == 1:
+    starts = last.restarts - first.restarts + 1
+    if starts == 1:
         return "gave up after one start"
     lasted = (last.ended or 0) - (first.started or first.ended or 0)
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(first.ended))
-    return f"gave up after {len(deaths)} starts in {_span(lasted)}; the first failure, {when}"
+    return f"gave up after {starts} starts in {_span(lasted)}; the first failure, {when}"
 
 
 def _span(seconds: float) -> str:
@@ -50,6 +52,8 @@ def _span(seconds: float) -> str:
 def _unreported(state: UnitState) -> Report | None:
     """The last start, of which there is no report: it could not be written, or it is no death."""
     death = state.death()
+    # The restart that was refused is counted already.
+    death = replace(death, restarts=max(death.restarts - 1, 0))
     if ends.asked_for(death, state.invocation, queued=False):
         return None
     verdict = judged(state, state.invocation).with_end(death)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -82,6 +83,13 @@ def _details(lines: Sequence[str]) -> tuple[str, ...]:
 def _numbered(verdict: Verdict, log: Log) -> Verdict:
     """A line after what was left out has no number that anybody could look up."""
     cut = log.cut_after
-    if cut is None or verdict.line is None or verdict.line <= cut:
+    if cut is None:
         return verdict
-    return replace(verdict, line=None)
+    details = tuple(_unnumbered(detail, cut) for detail in verdict.details)
+    line = verdict.line if verdict.line is not None and verdict.line <= cut else None
+    return replace(verdict, line=line, details=details)
+
+
+def _unnumbered(detail: str, cut: int) -> str:
+    found = re.match(r"line (\d{1,12}): ", detail)
+    return detail[found.end() :] if found and int(found[1]) > cut else detail

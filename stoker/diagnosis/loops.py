@@ -17,7 +17,8 @@ def loop(reports: Sequence[Report]) -> tuple[Report, ...]:
     """
     found: list[Report] = []
     for one in reversed(reports):
-        if found and found[-1].death.restarts != one.death.restarts + 1:
+        # Not by one each: a report may be missing, of a full disk for instance.
+        if found and found[-1].death.restarts <= one.death.restarts:
             break
         found.append(one)
         if not _short(one):

@@ -20,6 +20,11 @@ def test_a_start_by_hand_begins_another_loop() -> None:
     assert loop([*old, *new]) == tuple(new)
 
 
+def test_a_report_that_is_missing_does_not_cut_the_loop() -> None:
+    deaths = [report(0, 1000.0), report(2, 1200.0)]
+    assert loop(deaths) == tuple(deaths)
+
+
 def test_a_single_long_life_is_a_loop_of_one_and_no_death_is_none() -> None:
     long = report(5, 9_000_000.0, lived=SHORT_S + 1)
     assert loop([report(4, 1000.0), long]) == (long,)
