@@ -14,7 +14,7 @@ from tests.sandbox.site import ROOT, Run, Site, standing
 from tests.sandbox.standin import Room, pushed
 
 LOGS = "/opt/standin/logs"
-IDLE_S = 12
+IDLE_S = 30
 """After this it is a stall; a real server is given minutes."""
 _DEPLOY = f"""\
 from pyinfra import host
