@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from stoker.health.crash import versions
 from stoker.health.crash.rules import KEY, ROLES, VOICES, literal
 from stoker.health.crash.verdict import CONFIDENCES, HEALTHY, PHASES
 
@@ -24,6 +25,7 @@ CLASS_KEYS: dict[str, tuple[type, bool]] = {
 CAUSE_KEYS: dict[str, tuple[type, bool]] = {
     "id": (str, False),
     "class": (str, False),
+    "sglang": (str, False),
     "in": (str, False),
     "role": (str, True),
     "leads": (bool, True),
@@ -95,6 +97,10 @@ def _cause(row: dict[str, Any]) -> Iterator[str]:
     for key in ("source", "excerpt", "cause"):
         if not row[key].strip():
             yield f"{key}: is empty"
+    try:
+        versions.bounds(row["sglang"])
+    except ValueError as error:
+        yield f"sglang: {error}, and is not {versions.ANY}"
     for key in PATTERNS:
         yield from _pattern(key, row.get(key, "x"))
     if row["in"] != "exception":

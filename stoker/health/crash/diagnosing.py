@@ -16,10 +16,10 @@ from stoker.health.crash.verdict import Verdict
 def diagnose(chunks: Iterable[bytes], version: str = "", dmesg: Iterable[bytes] = ()) -> Verdict:
     """What the log comes to, in constant memory; chunks may cut lines anywhere.
 
-    `version`: SGLang's, if known; else it is taken from the log or stays unknown. `dmesg`: the
-    node's kernel log, joined by time where both have one.
+    `version`: SGLang's, if known; no line of its logs says it. `dmesg`: the node's kernel log,
+    joined by time where both have one.
     """
-    reading = Reading()
+    reading = Reading(version)
     reading.sieve.feed(chunks)
     reading.end()
     for one in candidates(dmesg, reading.run):
@@ -39,6 +39,8 @@ def _failed(outcome: Outcome, cause: Candidate, year: int | None, version: str) 
     confidence = rule.confidence if rule else "medium"
     if rule and rule.role == "hint":
         confidence = "medium"
+    if rule and not rule.prints(version):
+        confidence = "low"
     return Verdict(
         name=name,
         phase=phase,

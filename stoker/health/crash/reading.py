@@ -33,7 +33,9 @@ _GONE_S = 3.0
 class Reading:
     """All runs of a log that matter: the last, and the first failure of the loop that led to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str = "") -> None:
+        self.version = version
+        """SGLang's; empty: not known, no line of a log says it."""
         self.run = Run()
         self.loop: list[Run] = []
         """Failed runs before this one, each started again by systemd: the first, and the first
@@ -144,7 +146,7 @@ class Reading:
         fatal = True if "hit an exception" in context else None
         if "ASGI application" in context or "never retrieved" in context:
             fatal = False
-        hit = rules.of_exception(raised, raised.phase)
+        hit = rules.of_exception(raised, raised.phase, self.version)
         known = [one for one in run.candidates if one.chain == raised.chain]
         if hit is None and (raised.bare or known):
             return
@@ -188,7 +190,7 @@ class Reading:
             self._next(linked=False)
         if self.run.phases.mark(line.number, line.stamp, line.rank, text):
             return True
-        for rule, found in rules.of_message(text):
+        for rule, found in rules.of_message(text, self.version):
             self._add(line, rule, found)
             return True
         return False

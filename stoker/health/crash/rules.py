@@ -2,17 +2,21 @@
 
 A row is tried only on what it is about: a log message by its first four letters, an exception by
 its name, a kernel line, NCCL's warning. All patterns are anchored at the beginning.
+
+A row for other versions than the one that is known is tried last and believed least, not left out:
+the version may be that of an upgrade after the log was written, or a fork's, and a text that is
+there was printed by something.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.health.crash import rows
+from stoker.health.crash import rows, versions
 from stoker.health.crash.tracebacks import Raised
 
 VOICES = (
@@ -64,6 +68,12 @@ class Rule:
     confidence: str
     leads: bool = False
     """A hint whose line is the one to show."""
+    sglang: versions.Bounds = ()
+    """Of the versions that print it; none: any may."""
+
+    def prints(self, version: str) -> bool:
+        """Whether that version of SGLang is known to print it, or not known."""
+        return versions.within(self.sglang, version)
 
 
 @dataclass(frozen=True)
@@ -76,9 +86,9 @@ class Hit:
     found: dict[str, str]
 
 
-def of_message(text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
-    """Rules that fit what a message of the program says."""
-    return _fitting(_messages().get(text[:KEY], ()), text)
+def of_message(text: str, version: str = "") -> Iterator[tuple[Rule, dict[str, str]]]:
+    """Rules that fit what a message of the program says; `version`: SGLang's, if known."""
+    return _fitting(_ordered(_messages().get(text[:KEY], ()), version), text)
 
 
 def of_voice(voice: str, text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
@@ -86,14 +96,14 @@ def of_voice(voice: str, text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
     return _fitting(_by_voice()[voice], text)
 
 
-def of_exception(raised: Raised, phase: str) -> Hit | None:
+def of_exception(raised: Raised, phase: str, version: str = "") -> Hit | None:
     """The first rule that fits; None: no row knows it."""
     number, said = next(((n, text) for n, text in raised.said if text), raised.said[0])
     elsewhere = _ELSEWHERE.match(said)
     said = said[elsewhere.end() :] if elsewhere else said
     wrapped = _WRAPPED.match(said)
     said = said[wrapped.end() :] if wrapped else said
-    for rule in _by_voice()["exception"]:
+    for rule in _ordered(_by_voice()["exception"], version):
         if rule.names and raised.name not in rule.names and not (wrapped and rule.pattern):
             continue
         if rule.phases and phase not in rule.phases:
@@ -144,7 +154,14 @@ def literal(pattern: str) -> str:
     return found
 
 
-def _fitting(rules: tuple[Rule, ...], text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
+def _ordered(rules: tuple[Rule, ...], version: str) -> Iterable[Rule]:
+    """Those for other versions than that one come last."""
+    if not version:
+        return rules
+    return sorted(rules, key=lambda rule: not rule.prints(version))
+
+
+def _fitting(rules: Iterable[Rule], text: str) -> Iterator[tuple[Rule, dict[str, str]]]:
     for rule in rules:
         match = rule.pattern.match(text) if rule.pattern else None
         if match:
@@ -178,11 +195,13 @@ def _messages() -> dict[str, tuple[Rule, ...]]:
 
 @functools.lru_cache(maxsize=None)
 def _by_voice() -> dict[str, tuple[Rule, ...]]:
-    every = [_rule(row) for row in rows.of("crash_causes")]
+    every = [made(row) for row in rows.of("crash_causes")]
     return {voice: tuple(rule for rule in every if rule.voice == voice) for voice in VOICES}
 
 
-def _rule(row: dict[str, Any]) -> Rule:
+def made(row: dict[str, Any]) -> Rule:
+    """The rule of a row."""
+
     def compiled(key: str) -> re.Pattern[str] | None:
         return re.compile(row[key]) if key in row else None
 
@@ -204,4 +223,5 @@ def _rule(row: dict[str, Any]) -> Rule:
         action=row.get("action", ""),
         confidence=row.get("confidence", "high"),
         leads=row.get("leads", False),
+        sglang=versions.bounds(row["sglang"]),
     )

@@ -44,6 +44,7 @@ def test_the_rows_are_all_of_the_table() -> None:
 GOOD: dict[str, object] = {
     "id": "x",
     "class": "gpu_oom",
+    "sglang": ">0.5.6,<0.5.18",
     "in": "message",
     "pattern": "CUDA out",
     "cause": "c",
@@ -68,6 +69,8 @@ def test_a_good_row_has_no_problem() -> None:
         ({"excerpt": None}, "row 1: excerpt: is None, wants str"),
         ({"excerpt": " "}, "row 1: excerpt: is empty"),
         ({"source": ""}, "row 1: source: is empty"),
+        ({"sglang": None}, "row 1: sglang: is None, wants str"),
+        ({"sglang": "0.5.12"}, "row 1: sglang: '0.5.12' is no bound such as >=0.5.12"),
         ({"in": "rumour"}, "row 1: in: is 'rumour', wants one of"),
         ({"phase": "later"}, "row 1: phase: is 'later', wants one of"),
         ({"role": "villain"}, "row 1: role: is 'villain', wants one of"),
