@@ -107,7 +107,8 @@ def _progress(name: str) -> Iterator[Callable[[int], object]]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    said = TextColumn("{task.description}", markup=False)
+    columns = (said, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=size)
+        task = progress.add_task(wording.shown(name, 60), total=size)
         yield lambda read: progress.advance(task, read)

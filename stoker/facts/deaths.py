@@ -53,7 +53,8 @@ class UnitDeath:
 class UnitDeaths(FactBase[dict[str, UnitDeath]]):
     """Unit -> `UnitDeath`, of these units or of every unit of ours. Source: diagnose.pyz there.
 
-    `invocation`: judge this start of the unit. A container without diagnose.pyz gives `{}`.
+    `invocation`: judge this start of the unit. A container without diagnose.pyz gives `{}`; a unit
+    whose line makes no sense, of another version or cut off by the time limit, is left out.
     """
 
     @staticmethod
@@ -68,8 +69,8 @@ class UnitDeaths(FactBase[dict[str, UnitDeath]]):
         )
 
     def process(self, output: list[str]) -> dict[str, UnitDeath]:
-        told = (json.loads(line) for line in output if line.startswith("{"))
-        return {one["unit"]: _unit_death(one) for one in told}
+        found = (_read(line) for line in output if line.startswith("{"))
+        return {one.unit: one for one in found if one}
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,13 @@ class DeathReports(FactBase[dict[str, Deaths]]):
             unit: Deaths(reports.parsed("\n".join(text)), seen.removeprefix("Seen="))
             for unit, (seen, *text) in files.items()
         }
+
+
+def _read(line: str) -> UnitDeath | None:
+    try:
+        return _unit_death(json.loads(line))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _unit_death(told: dict[str, Any]) -> UnitDeath:

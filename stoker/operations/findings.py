@@ -25,7 +25,10 @@ _SAYS_NOTHING = (HEALTHY, "silent_death")
 BEFORE_S = 60
 """How long before a start the node's log is looked at: what broke the GPU may have come first."""
 _UNKNOWN_SINCE_S = 3600
-_HERE = "  judged by its last start alone: the container has no diagnose.pyz, which a deploy places"
+_HERE = (
+    "  judged by its last start alone: the container has no diagnose.pyz of this version, or that "
+    "gave no answer in time; a deploy places it"
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,9 @@ def _of_unit(
     known = told or _judged_here(host, server, since)
     death = known.death
     verdict = joined(known.verdict, death, host_side(host, _since(death, since)))
-    lines = (*paragraph(verdict, what), *_more(known, state, answer), *([] if told else [_HERE]))
+    mute = state == "silent" and verdict.name == HEALTHY
+    said = _mute(what, known, answer) if mute else paragraph(verdict, what)
+    lines = (*said, *_more(known, state, answer), *([] if told else [_HERE]))
     ended = death.ended if death else None
     return Finding(host.name, server.unit, state, ended or since, verdict, lines)
 
@@ -169,6 +174,13 @@ def _since(death: Death | None, started: float | None) -> float:
         now = datetime.now(UTC).timestamp()
         return ((death.ended if death else None) or now) - _UNKNOWN_SINCE_S
     return first - BEFORE_S
+
+
+def _mute(what: str, told: UnitDeath, answer: Answer | None) -> Iterator[str]:
+    """In place of a paragraph, of one that is well by its log alone."""
+    yield f"{what}: by its log it is up and nothing is wrong, but it does not answer"
+    yield from (f"  last line: {line}" for line in told.last_lines[-3:])
+    yield f"  do: Ask again in a minute; if it stays silent, restart {told.unit} in the container."
 
 
 def _more(told: UnitDeath, state: str, answer: Answer | None) -> Iterator[str]:

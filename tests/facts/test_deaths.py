@@ -6,6 +6,7 @@ import pytest
 from stoker.diagnosis import reports
 from stoker.facts import deaths
 from stoker.facts.deaths import DeathReports, Deaths, UnitDeaths
+from stoker.health.crash.report import to_json as report_json
 from tests.diagnosis.deaths import OOM, death, report
 from tests.facts.asked import asked
 
@@ -53,3 +54,16 @@ def test_what_the_program_prints_is_read_and_nothing_else(folder: Path) -> None:
     found = asked(UnitDeaths(), units=(UNIT,), invocation="f" * 32)[UNIT]
     assert (found.death, found.verdict, found.reports) == (death(), OOM, (report(0),))
     assert found.last_lines == ("a", "b")
+
+
+def test_a_line_that_is_cut_off_or_of_another_version_is_left_out() -> None:
+    whole = {
+        "unit": UNIT,
+        "death": None,
+        "verdict": report_json(OOM),
+        "reports": [],
+        "last_lines": ["x"],
+    }
+    other = {**whole, "unit": "sglang.service", "death": {"who": "knows"}}
+    lines = [json.dumps(other), json.dumps(whole), json.dumps(whole)[:40]]
+    assert list(UnitDeaths().process(lines)) == [UNIT]

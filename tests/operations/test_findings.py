@@ -137,6 +137,8 @@ def test_one_that_failed_by_its_log_and_hangs_is_wrong() -> None:
 def test_one_that_is_up_by_its_log_and_gives_no_token_is_wrong() -> None:
     finding = one(RUNS, told(FINE), MUTE)
     assert (finding.state, finding.wrong) == ("silent", True)
+    assert "but it does not answer" in finding.lines[0]
+    assert finding.lines[1] == "  last line: a last line"
     assert finding.lines[-1] == "  it runs, and gave no token: connection refused"
 
 
