@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Iterator
 
+from stoker.health import kernel_kinds
 from stoker.health.crash.death import HostSide, KernelLine
 from stoker.health.seen import Smi
 from stoker.recovery import (
@@ -23,13 +24,14 @@ from stoker.recovery.machine import Machine
 from stoker.recovery.nvidia_smi import Told
 
 _QUIET = ("ok", "skipped")
+_FIRMWARE_SILENT = ("xid119", "xid120")
 
 
 def of(machine: Machine, vmid: int, since: float, smi: bool = True) -> HostSide:
     """What this node saw of that container since then, seconds since 1970."""
     log = kernel_since.read(machine, since)
     bdfs = _bdfs(machine, vmid)
-    told = _asked(machine) if smi else nvidia_smi.skipped("not asked for")
+    told = _asked(machine, log) if smi else nvidia_smi.skipped("not asked for")
     return HostSide(
         node=os.uname().nodename,
         vmid=vmid,
@@ -55,7 +57,10 @@ def _bdfs(machine: Machine, vmid: int) -> tuple[str, ...] | None:
     return next((ct.gpus for ct in containers.seen(machine, node) if ct.vmid == vmid), None)
 
 
-def _asked(machine: Machine) -> Told:
+def _asked(machine: Machine, log: kernel_since.Log) -> Told:
+    """Not beside a GPU whose firmware is silent: one more would hang there, and for good."""
+    if any(kernel_kinds.kind(one.text) in _FIRMWARE_SILENT for one in log.messages):
+        return nvidia_smi.skipped("a GPU's firmware gave no answer since (Xid 119 or 120)")
     if not driver.version(machine):
         return nvidia_smi.skipped("no driver is loaded")
     return nvidia_smi.ask(machine)

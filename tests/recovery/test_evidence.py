@@ -64,6 +64,17 @@ def test_it_tells_the_kernels_lines_the_kills_the_limit_and_the_processes(node: 
     assert (seen.driver, seen.unseen) == ("", ())
 
 
+def test_where_the_firmware_was_silent_nvidia_smi_is_not_asked(
+    node: Machine, tmp_path: Path
+) -> None:
+    silent = "1796000300.000000 pve1 kernel: NVRM: Xid (PCI:0000:01:00): 119, Timeout after 6s\n"
+    trees.write(tmp_path / "driver/kernel.log", LOG + silent)
+    trees.smi(tmp_path / "bin", f"touch {tmp_path}/asked")
+    seen = host_side.of(node, 200, SINCE)
+    assert not (tmp_path / "asked").exists()
+    assert seen.unseen == ("nvidia-smi: a GPU's firmware gave no answer since (Xid 119 or 120)",)
+
+
 def test_a_container_that_does_not_run_is_told_with_what_is_missing(
     node: Machine, tmp_path: Path
 ) -> None:
