@@ -43,12 +43,12 @@ def test_a_recorded_failure_is_what_was_done_to_the_server(row: dict[str, Any]) 
         assert any(line and abs(line - verdict.line) <= NEAR for line in right), verdict
 
 
-@pytest.mark.parametrize("row", BY_FILE)
-def test_the_row_of_a_recording_names_a_class_a_phase_and_the_line(row: dict[str, Any]) -> None:
-    assert row["class"] in known() or row["class"] == "none"
-    assert row["phase"] in PHASES
-    if row["line"] is not None:
-        assert row["text"].encode() in lines(row)[row["line"] - 1]
+def test_the_row_of_a_recording_names_a_class_a_phase_and_the_line() -> None:
+    for row in ROWS:
+        assert row["class"] in known() or row["class"] == "none", row
+        assert row["phase"] in PHASES, row
+        if row["line"] is not None:
+            assert row["text"].encode() in lines(row)[row["line"] - 1], row
 
 
 def test_every_recording_has_a_row_and_every_row_its_recording() -> None:
@@ -56,7 +56,6 @@ def test_every_recording_has_a_row_and_every_row_its_recording() -> None:
     assert kept == {row["file"] for row in ROWS}
 
 
-@pytest.mark.parametrize("row", BY_FILE)
-def test_a_recording_names_nothing_of_the_machine_it_was_made_on(row: dict[str, Any]) -> None:
-    text = (RECORDED / row["file"]).read_bytes()
-    assert not _OF_A_MACHINE.search(text)
+def test_a_recording_names_nothing_of_the_machine_it_was_made_on() -> None:
+    kept = [*RECORDED.glob("*/*.log"), *RECORDED.glob("*/*.dmesg")]
+    assert [path for path in kept if _OF_A_MACHINE.search(path.read_bytes())] == []
