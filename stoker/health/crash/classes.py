@@ -6,6 +6,11 @@ import functools
 from dataclasses import dataclass
 
 from stoker.health.crash import rows
+from stoker.health.crash.verdict import PHASES
+
+GRAPH_FLAG = "{graph_max_bs}"
+"""In an action: the flag for the largest captured batch, whose name differs by version."""
+GRAPH_FLAG_OF_ANY = "--cuda-graph-max-bs (--cuda-graph-max-bs-decode in newer versions)"
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,14 @@ class CrashClass:
     """Where it is from: repo#number, file:line, or measured."""
     see: tuple[str, ...]
     """Other classes it is taken for, or that come with it."""
+
+    def by_phase(self) -> list[tuple[str, str]]:
+        """`phases` in the order of a start, in words for a version that is not known."""
+        return [
+            (phase, self.phases[phase].replace(GRAPH_FLAG, GRAPH_FLAG_OF_ANY))
+            for phase in PHASES
+            if phase in self.phases
+        ]
 
 
 @functools.lru_cache(maxsize=None)

@@ -24,7 +24,7 @@ def explained(row: CrashClass, width: int = 100) -> list[str]:
         lines += [head, *_wrapped(text, width), ""]
     if row.phases:
         lines.append("By how far the server had come")
-        for phase, action in row.phases.items():
+        for phase, action in row.by_phase():
             lines += _wrapped(f"{phase}: {action}", width, hanging=4)
         lines.append("")
     lines += ["Evidence", *_wrapped("; ".join(row.evidence), width), ""]

@@ -28,7 +28,7 @@ def section(row: CrashClass) -> Iterable[str]:
     yield from (f"### {row.name}", "", f"**{row.title}.** {row.meaning}", "")
     yield f"* Make sure: {row.confirm}"
     yield f"* Do: {row.action}"
-    yield from (f"* Do, at `{phase}`: {action}" for phase, action in row.phases.items())
+    yield from (f"* Do, at `{phase}`: {action}" for phase, action in row.by_phase())
     if row.avoid:
         yield f"* Not: {row.avoid}"
     if row.see:

@@ -62,7 +62,7 @@ def action(name: str, phase: str, given: str, newer: bool | None, version: str) 
     """What to do first for this class in this phase, in the flags of that version."""
     known = classes.known()[name]
     text = given or known.phases.get(phase) or known.action
-    return text.replace("{graph_max_bs}", _graph_flag(newer, version))
+    return text.replace(classes.GRAPH_FLAG, _graph_flag(newer, version))
 
 
 def shown(text: str) -> str:
@@ -76,7 +76,7 @@ def _graph_flag(newer: bool | None, version: str) -> str:
     if numbers:
         newer = False if numbers <= _OLD_LAST else True if numbers >= _NEW_FIRST else newer
     if newer is None:
-        return "--cuda-graph-max-bs (--cuda-graph-max-bs-decode in newer versions)"
+        return classes.GRAPH_FLAG_OF_ANY
     return "--cuda-graph-max-bs-decode" if newer else "--cuda-graph-max-bs"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from stoker.health.crash import page
 from stoker.health.crash.classes import known
+from stoker.health.crash.explaining import explained
 
 RUNBOOK = (Path(__file__).parents[3] / "docs" / "runbook.md").read_text()
 
@@ -22,6 +23,12 @@ def anchors() -> list[str]:
 
 def test_the_page_is_made_of_the_rows() -> None:
     assert page.renewed(RUNBOOK) == RUNBOOK, "make tables"
+
+
+def test_every_place_in_the_words_of_a_class_is_filled() -> None:
+    assert re.findall(r"\{\w+\}", page.part()) == []
+    said = [line for row in known().values() for line in explained(row)]
+    assert [line for line in said if "{" in line] == []
 
 
 def test_every_class_has_one_anchor_of_its_name() -> None:
