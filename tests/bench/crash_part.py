@@ -15,10 +15,12 @@ TITLE = "From a log to its cause"
 WANTED_MB_S = 50
 WANTED_MIB = 64
 _TRAFFIC, _ERRORS, _UNLIKE = "traffic", "every line holds `error`", "the same, no two lines alike"
+_REQUESTS = "logged requests, no two alike"
 _STREAMS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {
     _TRAFFIC: (streams.traffic, 500),
     _ERRORS: (streams.errors, 200),
     _UNLIKE: (streams.unlike, 50),
+    _REQUESTS: (streams.requests, 52),
 }
 _LINE = 1024 * 1024
 _PIECES = (

@@ -16,6 +16,12 @@ _PREFILL = (
 )
 _ACCESS = 'INFO:     10.0.0.{a}:{b} - "POST /v1/chat/completions HTTP/1.1" 200 OK'
 _FAILED = "ERROR:    error: request {b} failed: out of memory error in cache {a}"
+_ASKED = (
+    "Receive: obj=GenerateReqInput(rid='{rid}', text='{text}', input_ids=None, "
+    "sampling_params={{'temperature': 0.7, 'max_new_tokens': 512}}, return_logprob=False)"
+)
+# What stands around a word of a request's text.
+_MARKED = ("{}",) * 12 + ("{}:", '"{}"', "/{}/", "`{}`,", "({})", "{}.py:", "error: {}", "{}\\n")
 _LETTERS = "abcdefghijklmnop"
 
 
@@ -37,6 +43,23 @@ def unlike(megabytes: int) -> Iterator[bytes]:
         words = " ".join("".join(chance.choices(_LETTERS, k=9)) for _ in range(8))
         lines.append(_PREFIX.format(clock="10:00:00", rank=" TP0") + f"{words} error")
     yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
+
+
+def requests(megabytes: int) -> Iterator[bytes]:
+    """Logged requests: words, colons, slashes and quotes of their users', no two alike."""
+    chance = random.Random(5)
+    lines, size = [], 0
+    while size < _BLOCK:
+        text = " ".join(_said(chance) for _ in range(chance.randrange(10, 120)))
+        asked = _ASKED.format(rid=f"{chance.getrandbits(128):032x}", text=text)
+        lines.append(_PREFIX.format(clock="10:00:00", rank="") + asked)
+        size += len(lines[-1])
+    yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
+
+
+def _said(chance: random.Random) -> str:
+    word = "".join(chance.choices(_LETTERS, k=chance.randrange(3, 10)))
+    return chance.choice(_MARKED).format(word)
 
 
 def _repeated(megabytes: int, kinds: tuple[str, ...]) -> Iterator[bytes]:

@@ -23,6 +23,10 @@ _SKELETON = re.compile(
     rb"(?:\[-- ::[ A-Za-z]{0,24}\] )?(?:(?:INFO|ERROR|WARNING|CRITICAL): {1,8})?"
 )
 _WORDS = rb"[^ \[:/\"\x1b#\r\n][^:/\"\x1b#\r\n]{0,4000}$"
+_REQUEST = rb"(?:Receive(?: OpenAI)?|Finish): obj="
+_ASKED = re.compile(_REQUEST)
+_WHOLE = (b")", b"}", b"]")
+"""The end of a request in one line (`quoting.py`)."""
 _MOST_PREFIXES = 4
 # What such a line begins with, besides what the rows and the marks of phases begin with.
 _BEGINS = (
@@ -34,17 +38,20 @@ _BEGINS = (
 class Words:
     """Lines that are words only behind a usual prefix: most that `boring` finds, far quicker.
 
-    Whatever is told by more than its beginning has a colon, a slash or a quote.
+    Whatever is told by more than its beginning has a colon, a slash or a quote. So has a request
+    that is logged, but in one line it is words too, whatever they are.
     """
 
     def __init__(self) -> None:
-        self.prefixes: dict[bytes, re.Pattern[bytes]] = {}
+        self.prefixes: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
 
-    def found(self, skeletons: list[bytes], wanted: list[int]) -> list[int]:
-        """Of the wanted ones, by number, those lines; they come without their digits."""
+    def found(self, lines: list[bytes], skeletons: list[bytes], wanted: list[int]) -> list[int]:
+        """Of the wanted ones, by number, those lines; a skeleton is a line without its digits."""
         starts, found = _bare_starts(), []
-        for prefix, pattern in self.prefixes.items():
-            match, begin, end = pattern.match, len(prefix), len(prefix) + rules.KEY
+        for prefix, (words, request) in self.prefixes.items():
+            asks = request.match
+            found += [at for at in wanted if asks(skeletons[at]) and _whole(lines[at])]
+            match, begin, end = words.match, len(prefix), len(prefix) + rules.KEY
             found += [
                 at
                 for at in wanted
@@ -57,7 +64,8 @@ class Words:
         """The prefix of one of them, for the next time."""
         found = _SKELETON.match(skeleton) if len(self.prefixes) < _MOST_PREFIXES else None
         if found and found.end() and found[0] not in self.prefixes:
-            self.prefixes[found[0]] = re.compile(re.escape(found[0]) + _WORDS)
+            prefix = re.escape(found[0])
+            self.prefixes[found[0]] = re.compile(prefix + _WORDS), re.compile(prefix + _REQUEST)
 
 
 def boring(raw: bytes) -> bool:
@@ -66,10 +74,17 @@ def boring(raw: bytes) -> bool:
     if found is None or not found.end():
         return False
     at = found.end()
+    if _ASKED.match(raw, at):
+        return _whole(raw)
     start = raw[at : at + rules.KEY]
     if start in _starts() or start[:1] == b"[" or not start.strip():
         return False
     return not _signed(raw[at:])
+
+
+def _whole(request: bytes) -> bool:
+    """Whether a line that begins a request ends it too, and nothing was printed over it."""
+    return request.endswith(_WHOLE) and b"\r" not in request
 
 
 def _signed(said: bytes) -> bool:

@@ -10,7 +10,7 @@ import re
 
 from stoker.health.crash.peeling import LONGEST, PROGRAM, Line
 
-_OPENS = ("Receive: obj=", "Receive OpenAI: obj=", "Finish: obj=")
+OPENS = ("Receive: obj=", "Receive OpenAI: obj=", "Finish: obj=")
 _CLOSED = re.compile(r"['\"\]}], \w{1,40}=.{0,4000}\)$|^['\"][)}\]]{1,4}$|['\"\]}][}\]]{1,3}\)?$")
 _WHOLE = re.compile(r"[)}\]]$")
 """The end of a request in one line."""
@@ -50,6 +50,6 @@ class Quoting:
 
 def _unfinished(line: Line) -> bool:
     text = line.text
-    if not text.startswith(_OPENS) or len(text) >= LONGEST - 200:
+    if not text.startswith(OPENS) or len(text) >= LONGEST - 200:
         return False
     return not _WHOLE.search(text.rstrip())

@@ -9,7 +9,7 @@ from stoker.health.crash.glancing import Words, boring
 from stoker.health.crash.options import Options
 from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
 from stoker.health.crash.prefixes import Prefixes
-from stoker.health.crash.quoting import Quoting
+from stoker.health.crash.quoting import OPENS, Quoting
 from stoker.health.crash.runs import Candidate, Ending, Run
 from stoker.health.crash.sieve import (
     BATCHES,
@@ -97,6 +97,10 @@ class Reading:
             if self.tracebacks.streams:
                 self._traced(line)
             return DECODE if text[0] == "D" else PREFILL
+        if text.startswith(OPENS):
+            if self.tracebacks.streams:
+                self._traced(line)
+            return NEW if self.quoting.opened else BORING
         if not text.strip() and not self.tracebacks.streams:
             return FOREIGN
         if ' HTTP/1.1" 200' in text and '"POST /' in text and not self.run.phases.last:

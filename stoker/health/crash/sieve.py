@@ -23,7 +23,8 @@ _LOOK_AGAIN = 32
 """So many lines of a block that have become known since are a reason to look all of it up again."""
 _DIGITS = b"0123456789"
 
-Glance = Callable[[list[bytes], list[int]], Iterable[int]]
+Glance = Callable[[list[bytes], list[bytes], list[int]], Iterable[int]]
+"""Gets lines, their skeletons, and which of them are unknown."""
 
 
 class Sieve:
@@ -109,7 +110,7 @@ class Sieve:
         glance = self.glance()
         if glance:
             unknown = [at for at, kind in enumerate(kinds) if kind == NEW]
-            for at in glance(skeletons, unknown):
+            for at in glance(self.lines, skeletons, unknown):
                 kinds[at] = BORING
 
     def _learn(self, skeleton: bytes, kind: int) -> None:

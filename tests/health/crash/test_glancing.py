@@ -38,7 +38,7 @@ SILENT = (
 
 def only(words: Words, line: bytes) -> bool:
     """Whether it is taken for words only."""
-    return words.found([line.translate(None, b"0123456789")], [0]) == [0]
+    return words.found([line], [line.translate(None, b"0123456789")], [0]) == [0]
 
 
 @pytest.mark.parametrize("said", SAYING, ids=[said[:24].decode() for said in SAYING])
@@ -84,3 +84,20 @@ def test_a_glance_knows_every_sign_that_the_reading_looks_for(mark: str) -> None
 @pytest.mark.parametrize("end", [end for end, _ in sayings.ENDED])
 def test_a_glance_knows_the_servers_words_about_its_end(end: str) -> None:
     assert not boring(HEAD + end.encode())
+
+
+REQUEST = HEAD + b"Receive: obj=GenerateReqInput(text='error: no /python, CrashLoopBackOff', rid='7"
+
+
+def test_a_request_in_one_line_is_words_whatever_it_says() -> None:
+    words = Words()
+    only(words, HEAD + SILENT[0])
+    for end in (b"')", b"'}", b"']"):
+        assert boring(REQUEST + end) and only(words, REQUEST + end)
+
+
+def test_a_request_that_goes_on_in_the_next_line_is_read() -> None:
+    words = Words()
+    only(words, HEAD + SILENT[0])
+    for end in (b"", b"')5", b"')\r[2026-06-01 10:00:00 TP0] Scheduler hit an exception: x)"):
+        assert not boring(REQUEST + end) and not only(words, REQUEST + end)

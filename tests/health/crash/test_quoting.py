@@ -64,3 +64,14 @@ def test_a_server_by_any_other_name_has_its_end() -> None:
 def test_a_line_of_a_request_that_ends_like_a_call_does_not_end_it() -> None:
     said = 'Traceback (most recent call last):\n    x = torch.zeros(9, device="cuda")'
     assert name_of(READY, OPENED, f"{said}\n{DEATH}", CLOSED, ALIVE) == "none"
+
+
+@pytest.mark.parametrize("said", ["CrashLoopBackOff", 'POST / HTTP/1.1" 200', "1/1 it/s]Killed"])
+def test_a_request_in_one_line_is_no_word_of_the_servers_either(said: str) -> None:
+    asked = f"[2026-07-01 05:02:00] Receive: obj=GenerateReqInput(text='{said}', rid='b2')"
+    assert name_of(READY, asked) == "none"
+
+
+def test_a_request_that_begins_like_an_earlier_one_hides_its_lines_too() -> None:
+    first = (OPENED, "what is it", CLOSED)
+    assert name_of(READY, *first, ALIVE, OPENED, SAID[0], CLOSED, ALIVE) == "none"
