@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Callable, Optional
 
 from stoker.health.crash import phases, rules
+from stoker.health.crash.signs import signed, unsigned
 
 _PREFIX = re.compile(
     rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,64} (?!kernel:|systemd\[)"
@@ -23,11 +25,14 @@ _SKELETON = re.compile(
     rb"(?:\[-- ::[ A-Za-z]{0,24}\] )?(?:(?:INFO|ERROR|WARNING|CRITICAL): {1,8})?"
 )
 _WORDS = rb"[^ \[:/\"\x1b#\r\n][^:/\"\x1b#\r\n]{0,4000}$"
+"""Of most lines that say nothing: what is told by more than its beginning holds one of these."""
+_SAID = rb"(?!(?:INFO|ERROR|WARNING|CRITICAL)(?:: | - )|Receive|Finish: obj)[^ \[]"
 _REQUEST = rb"(?:Receive(?: OpenAI)?|Finish): obj="
 _ASKED = re.compile(_REQUEST)
 _WHOLE = (b")", b"}", b"]")
 """The end of a request in one line (`quoting.py`)."""
 _MOST_PREFIXES = 4
+_Match = Callable[[bytes], Optional["re.Match[bytes]"]]
 # What such a line begins with, besides what the rows and the marks of phases begin with.
 _BEGINS = (
     "Deco Pref Fata Rece SIGQ SIGT term Subp Grac Trac lxc- NVRM nvcc ptxa gcc: g++: cc1p c++: "
@@ -38,25 +43,25 @@ _BEGINS = (
 class Words:
     """Lines that are words only behind a usual prefix: most that `boring` finds, far quicker.
 
-    Whatever is told by more than its beginning has a colon, a slash or a quote. So has a request
-    that is logged, but in one line it is words too, whatever they are.
+    A request that is logged in one line is words too, whatever they are.
     """
 
     def __init__(self) -> None:
-        self.prefixes: dict[bytes, tuple[re.Pattern[bytes], re.Pattern[bytes]]] = {}
+        self.prefixes: dict[bytes, tuple[_Match, _Match, _Match]] = {}
 
     def found(self, lines: list[bytes], skeletons: list[bytes], wanted: list[int]) -> list[int]:
         """Of the wanted ones, by number, those lines; a skeleton is a line without its digits."""
-        starts, found = _bare_starts(), []
-        for prefix, (words, request) in self.prefixes.items():
-            asks = request.match
+        found: list[int] = []
+        for prefix, (asks, words, says) in self.prefixes.items():
+            begin = len(prefix)
             found += [at for at in wanted if asks(skeletons[at]) and _whole(lines[at])]
-            match, begin, end = words.match, len(prefix), len(prefix) + rules.KEY
-            found += [
-                at
-                for at in wanted
-                if match(skeletons[at]) and skeletons[at][begin:end] not in starts
-            ]
+            plain = [at for at in wanted if words(skeletons[at])]
+            known = set(plain)
+            other = [at for at in wanted if at not in known and says(skeletons[at])]
+            rows = unsigned([skeletons[at][begin:] for at in other])
+            starts, end = _bare_starts(), begin + rules.KEY
+            plain += [other[row] for row in rows]
+            found += [at for at in plain if skeletons[at][begin:end] not in starts]
         self._learn(skeletons[wanted[-1]])
         return found
 
@@ -65,7 +70,8 @@ class Words:
         found = _SKELETON.match(skeleton) if len(self.prefixes) < _MOST_PREFIXES else None
         if found and found.end() and found[0] not in self.prefixes:
             prefix = re.escape(found[0])
-            self.prefixes[found[0]] = re.compile(prefix + _WORDS), re.compile(prefix + _REQUEST)
+            asks, words, says = (re.compile(prefix + form) for form in (_REQUEST, _WORDS, _SAID))
+            self.prefixes[found[0]] = asks.match, words.match, says.match
 
 
 def boring(raw: bytes) -> bool:
@@ -79,58 +85,12 @@ def boring(raw: bytes) -> bool:
     start = raw[at : at + rules.KEY]
     if start in _starts() or start[:1] == b"[" or not start.strip():
         return False
-    return not _signed(raw[at:])
+    return not signed(raw[at:])
 
 
 def _whole(request: bytes) -> bool:
     """Whether a line that begins a request ends it too, and nothing was printed over it."""
     return request.endswith(_WHOLE) and b"\r" not in request
-
-
-def _signed(said: bytes) -> bool:
-    """Whether it holds, anywhere in it, what only a line that may matter holds.
-
-    Written out, as the cheapest of what was measured: an expression or a loop costs twice that.
-    """
-    return (
-        (
-            b": " in said
-            and (
-                b"error: " in said
-                or b"Warning: " in said
-                or b"loading shared" in said
-                or b": line " in said
-                or b" fault" in said
-                or b"bad interp" in said
-                or b"CUDA cap" in said
-                or b"Caught sig" in said
-            )
-        )
-        or (b"(" in said and b"Restarting (" in said)
-        or b"OOMKilled" in said
-        or b"ackOff" in said
-        or b"ack-off" in said
-        or (
-            b"/" in said
-            and (b"/python" in said or b"/sglang: " in said or b"t/s]" in said or b"s/it]" in said)
-        )
-        or (b'"' in said and (b'File "' in said or b'"POST /' in said))
-        or b" [20" in said
-        or b"NCCL" in said
-        or b"\x1b" in said
-        or b"#033[" in said
-        or said.endswith((b"last):", b"last):\r"))
-        or b"\r" in said[:-1]
-        or _names(said)
-    )
-
-
-def _names(said: bytes) -> bool:
-    """Whether it begins with the name of an exception."""
-    at = said.find(b":", 0, 120)
-    if at <= 0 or not said.endswith((b"Error", b"Exception", b"OutOfResources"), 0, at):
-        return False
-    return said.find(b" ", 0, at) < 0
 
 
 @functools.lru_cache(maxsize=None)
