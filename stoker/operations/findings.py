@@ -131,7 +131,7 @@ def _of_unit(
     death = known.death
     verdict = joined(known.verdict, death, host_side(host, _since(death, since)))
     mute = state == "silent" and verdict.name == HEALTHY
-    said = _mute(what, known, answer) if mute else paragraph(verdict, what)
+    said = _mute(what, known) if mute else paragraph(verdict, what)
     lines = (*said, *_more(known, state, answer), *([] if told else [_HERE]))
     ended = death.ended if death else None
     return Finding(host.name, server.unit, state, ended or since, verdict, lines)
@@ -176,7 +176,7 @@ def _since(death: Death | None, started: float | None) -> float:
     return first - BEFORE_S
 
 
-def _mute(what: str, told: UnitDeath, answer: Answer | None) -> Iterator[str]:
+def _mute(what: str, told: UnitDeath) -> Iterator[str]:
     """In place of a paragraph, of one that is well by its log alone."""
     yield f"{what}: by its log it is up and nothing is wrong, but it does not answer"
     yield from (f"  last line: {line}" for line in told.last_lines[-3:])

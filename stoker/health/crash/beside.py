@@ -29,12 +29,12 @@ class Seen:
     time: float
 
 
-def seen_by_kernel(host: HostSide, death: Death | None, at: float | None) -> tuple[Seen, ...]:
+def seen_by_kernel(host: HostSide, death: Death | None) -> tuple[Seen, ...]:
     """Its lines of that time about this container, the highest authority first, then by time."""
     victims = _victims(host.kernel)
     found = []
     for line in host.kernel:
-        if _in_time(line.time, death, at):
+        if _in_time(line.time, death):
             found += [one for one in [_seen(line, host, victims)] if one]
     return tuple(sorted(found, key=_order))
 
@@ -59,7 +59,7 @@ def _seen(line: KernelLine, host: HostSide, victims: dict[str, set[int]]) -> See
     return None
 
 
-def _in_time(time: float, death: Death | None, at: float | None) -> bool:
+def _in_time(time: float, death: Death | None) -> bool:
     started = death.started if death else None
     ended = death.ended if death else None
     if started is not None and time < started - BEFORE_S:

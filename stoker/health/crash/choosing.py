@@ -18,7 +18,6 @@ _KERNEL_AFTER_S = 120.0
 _SURVIVED_S = 5.0
 _SURVIVED_KERNEL_S = 60.0
 _SURVIVED_BATCHES = 3
-_KINDS = ("failed", "silent", "healthy", "stopped", "open")
 
 
 @dataclass(frozen=True)

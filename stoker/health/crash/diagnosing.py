@@ -27,7 +27,7 @@ def diagnose(chunks: Iterable[bytes], version: str = "", dmesg: Iterable[bytes] 
     outcome = choosing.of_all(reading.loop, reading.run)
     if outcome.cause:
         return _failed(outcome, outcome.cause, reading.year, version)
-    return ending.verdict(outcome, reading, version)
+    return ending.verdict(outcome, reading)
 
 
 def _failed(outcome: Outcome, cause: Candidate, year: int | None, version: str) -> Verdict:

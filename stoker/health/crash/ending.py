@@ -23,7 +23,7 @@ _HANG_S = 300.0
 _LAST = 6
 
 
-def verdict(outcome: Outcome, reading: Reading, version: str) -> Verdict:
+def verdict(outcome: Outcome, reading: Reading) -> Verdict:
     """The verdict of a run without a cause."""
     run = outcome.run
     if outcome.kind in ("healthy", "stopped"):

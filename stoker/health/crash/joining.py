@@ -45,7 +45,7 @@ UNREAD = "not looked at: the log, or not to its end"
 def joined(verdict: Verdict, death: Death | None, host: HostSide | None) -> Verdict:
     """The verdict of the whole: kernel and systemd outrank the log where they say more."""
     log = _died_all_the_same(verdict, death)
-    seen = seen_by_kernel(host, death, log.time) if host else ()
+    seen = seen_by_kernel(host, death) if host else ()
     if log.name == HEALTHY:
         return log
     for one in seen:

@@ -345,7 +345,7 @@ class Reading:
         run = self.run
         if run.first_stamp is None:
             run.first_stamp = line.stamp
-        run.last_stamp, run.last_year, run.last = line.stamp, line.year, line.number
+        run.last_stamp = line.stamp
 
     def _close(self) -> None:
         """What the run's lines that nobody read add up to."""

@@ -64,7 +64,6 @@ class Run:
     """Somebody asked it to stop."""
     restart: Ending | None = None
     """systemd's word that it starts it again after this run."""
-    restarts: int = 0
     limit: bool = False
     """systemd gave up."""
     served: bool = False
@@ -79,9 +78,7 @@ class Run:
     kernel: int = 0
     first: int = 0
     first_stamp: float | None = None
-    last: int = 0
     last_stamp: float | None = None
-    last_year: int | None = None
     alive: int = 0
     """Lines of batches up to its end."""
     alive_stamp: float | None = None

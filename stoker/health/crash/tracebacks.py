@@ -97,7 +97,7 @@ class Tracebacks:
             if key not in self.streams:
                 found = _BARE.match(text) if text[:1].isalpha() and not line.voice else None
                 if found:
-                    self._open(key, line, "", bare=True)
+                    self._open(key, line, "")
                     self._name(self.streams[key], line, found, bare=True)
         elif opened.raised is None:
             self._frames(key, opened, line, text)
@@ -144,12 +144,7 @@ class Tracebacks:
             self.streams[key].frames.append(f"{found['file']}:{found['function']}")
 
     def _open(
-        self,
-        key: tuple[str, str, str],
-        line: Line,
-        context: str,
-        chain: int | None = None,
-        bare: bool = False,
+        self, key: tuple[str, str, str], line: Line, context: str, chain: int | None = None
     ) -> None:
         if len(self.streams) >= _MOST_STREAMS and key not in self.streams:
             self.streams.pop(next(iter(self.streams)))
