@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stoker.health.crash.peeling import KERNEL
+from stoker.health.crash.line import KERNEL
 from stoker.health.crash.runs import Candidate, Ending, Run
 
 AUTHORITY = {"gsp_timeout": 1, "reboot_required": 2, "gpu_lost": 3}

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from stoker.health.crash import choosing, ending, wording
 from stoker.health.crash.choosing import Outcome
+from stoker.health.crash.clock import epoch
 from stoker.health.crash.kernel_lines import candidates
-from stoker.health.crash.peeling import KERNEL, epoch
+from stoker.health.crash.line import KERNEL
 from stoker.health.crash.reading import Reading
 from stoker.health.crash.runs import Candidate
 from stoker.health.crash.verdict import Verdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from stoker.health.crash import wording
 from stoker.health.crash.choosing import Outcome
-from stoker.health.crash.peeling import epoch, peel
+from stoker.health.crash.clock import epoch
+from stoker.health.crash.peeling import peel
 from stoker.health.crash.reading import Reading
 from stoker.health.crash.runs import Ending, Run
 from stoker.health.crash.verdict import HEALTHY, Verdict

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stoker.health.crash import rules
-from stoker.health.crash.peeling import KERNEL, Line, peel
+from stoker.health.crash.line import KERNEL, Line
+from stoker.health.crash.peeling import peel
 from stoker.health.crash.runs import Candidate, Run
 
 BEFORE_S, AFTER_S = 60.0, 120.0

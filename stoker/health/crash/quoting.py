@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from stoker.health.crash.peeling import LONGEST, PROGRAM, Line
+from stoker.health.crash.line import PROGRAM, Line
+from stoker.health.crash.peeling import LONGEST
 
 OPENS = ("Receive: obj=", "Receive OpenAI: obj=", "Finish: obj=")
 _CLOSED = re.compile(r"['\"\]}], \w{1,40}=.{0,4000}\)$|^['\"][)}\]]{1,4}$|['\"\]}][}\]]{1,3}\)?$")

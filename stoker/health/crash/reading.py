@@ -6,10 +6,12 @@ import re
 
 from stoker.health.crash import phases, rules, sayings
 from stoker.health.crash.glancing import Words, boring
+from stoker.health.crash.line import KERNEL, PROGRAM, SYSTEMD, Line
 from stoker.health.crash.options import Options
-from stoker.health.crash.peeling import KERNEL, PROGRAM, SYSTEMD, Line, peel
+from stoker.health.crash.peeling import peel
 from stoker.health.crash.prefixes import Prefixes
 from stoker.health.crash.quoting import OPENS, Quoting
+from stoker.health.crash.raised import Raised
 from stoker.health.crash.runs import Candidate, Ending, Run
 from stoker.health.crash.sieve import (
     BATCHES,
@@ -22,7 +24,7 @@ from stoker.health.crash.sieve import (
     Sieve,
 )
 from stoker.health.crash.systemd import named_as_server, said_by_systemd, unit_of
-from stoker.health.crash.tracebacks import Raised, Tracebacks
+from stoker.health.crash.tracebacks import Tracebacks
 
 _MOST_LOOP = 8
 """Runs of a loop that are kept: its first ones."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stoker.health.crash import rows, versions
-from stoker.health.crash.tracebacks import Raised
+from stoker.health.crash.raised import Raised
 
 VOICES = (
     "message",

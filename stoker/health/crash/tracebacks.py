@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from stoker.health.crash.peeling import Line
+from stoker.health.crash.line import Line
+from stoker.health.crash.raised import Opened, Raised
 
 HEADER = "Traceback (most recent call last):"
 _LONGEST_MESSAGE = 60  # lines
@@ -31,58 +31,11 @@ _LINKS = (
 _MARKS = re.compile(r"[ ~^]{1,400}$")
 
 
-@dataclass
-class Raised:
-    """One exception, as printed."""
-
-    number: int
-    """Of the line with its name."""
-    name: str
-    """Without its module: `OutOfMemoryError`."""
-    said: list[tuple[int, str]]
-    """The lines of its message with their numbers, the first without the name."""
-    frames: list[str]
-    """`file:function`, the innermost last; empty: none were seen."""
-    source: str
-    """The source line that raised it; empty: none was seen."""
-    source_number: int
-    """Of that line; 0: none was seen."""
-    line: Line
-    """The line with its name; its rank and time are the header's where it has none."""
-    context: str
-    """What was said before `Traceback`; empty: nothing."""
-    chain: int
-    """The same for exceptions that are one's causes of the other."""
-    bare: bool = False
-    """No traceback stood before it."""
-    phase: str = ""
-    """Where its rank was then."""
-    alive: int = 0
-    """Lines of served batches before it."""
-    direct: bool = False
-    """It was raised to say the one before it in other words (`raise ... from`)."""
-
-
-@dataclass
-class _Open:
-    line: Line
-    context: str
-    chain: int
-    frames: list[str] = field(default_factory=list)
-    source: str = ""
-    source_number: int = 0
-    raised: Raised | None = None
-    lines: int = 0
-    linked: bool = False
-    direct: bool = False
-    outer: _Open | None = None
-
-
 class Tracebacks:
     """All that are open; `feed` gives the ones that a line ends."""
 
     def __init__(self) -> None:
-        self.streams: dict[tuple[str, str, str], _Open] = {}
+        self.streams: dict[tuple[str, str, str], Opened] = {}
         self.chains = 0
 
     def feed(self, line: Line) -> Iterator[Raised]:
@@ -119,7 +72,7 @@ class Tracebacks:
         self.streams.clear()
 
     def _header(
-        self, key: tuple[str, str, str], opened: _Open | None, line: Line, text: str
+        self, key: tuple[str, str, str], opened: Opened | None, line: Line, text: str
     ) -> Iterator[Raised]:
         context = text[: -len(HEADER)].strip(" :|+")
         outer = None
@@ -151,9 +104,9 @@ class Tracebacks:
         if chain is None:
             self.chains += 1
             chain = self.chains
-        self.streams[key] = _Open(line, context, chain)
+        self.streams[key] = Opened(line, context, chain)
 
-    def _frames(self, key: tuple[str, str, str], opened: _Open, line: Line, text: str) -> None:
+    def _frames(self, key: tuple[str, str, str], opened: Opened, line: Line, text: str) -> None:
         opened.lines += 1
         found = _FRAME.match(text)
         if found:
@@ -168,7 +121,7 @@ class Tracebacks:
         if opened.lines > _LONGEST_OPEN:
             del self.streams[key]
 
-    def _name(self, opened: _Open, line: Line, found: re.Match[str], bare: bool = False) -> None:
+    def _name(self, opened: Opened, line: Line, found: re.Match[str], bare: bool = False) -> None:
         _borrow(line, opened.line)
         opened.raised = Raised(
             number=line.number,
@@ -185,7 +138,7 @@ class Tracebacks:
         )
 
     def _message(
-        self, key: tuple[str, str, str], opened: _Open, line: Line, text: str
+        self, key: tuple[str, str, str], opened: Opened, line: Line, text: str
     ) -> Iterator[Raised]:
         raised = opened.raised
         assert raised is not None

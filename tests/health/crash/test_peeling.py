@@ -1,6 +1,7 @@
 import pytest
 
-from stoker.health.crash.peeling import epoch, peel
+from stoker.health.crash.clock import epoch
+from stoker.health.crash.peeling import peel
 
 SAID = "Load weight begin. avail mem=1 GB"
 WHEN = 1_780_308_000.0  # 2026-06-01 10:00:00 as if it were UTC

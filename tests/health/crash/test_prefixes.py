@@ -5,7 +5,8 @@ import json
 import pytest
 
 from stoker.health.crash.diagnosing import diagnose
-from stoker.health.crash.peeling import KERNEL, peel
+from stoker.health.crash.line import KERNEL
+from stoker.health.crash.peeling import peel
 from stoker.health.crash.prefixes import Prefixes
 
 DEATH = """\
