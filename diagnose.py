@@ -1,6 +1,6 @@
 """Why servers died, on every host of an inventory; changes nothing on any of them.
 
-pyinfra inventory/lab.py diagnose.py                   # 0: all are well, 1: something is down
+pyinfra inventory/lab.py diagnose.py     # 0: all are well, 1: one is down, or there is none
 pyinfra inventory/lab.py diagnose.py --limit gpu-a
 """
 

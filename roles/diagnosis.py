@@ -37,4 +37,4 @@ def _end(found: dict[str, list[Finding]]) -> int:
     told_of = [finding for one in wanted for finding in found.get(one.name, [])]
     told_of += [findings.unreachable(one) for one in lost]
     showing.show(told_of)
-    return 1 if any(finding.wrong for finding in told_of) else 0
+    return 1 if not told_of or any(finding.wrong for finding in told_of) else 0

@@ -10,6 +10,7 @@ from stoker.facts.deaths import UnitDeath, UnitDeaths
 from stoker.facts.servers import Server, Servers
 from stoker.facts.start_log import StartLog
 from stoker.facts.startup import Answer, Question, Tokens
+from stoker.health.crash.beside import BEFORE_S
 from stoker.health.crash.death import Death
 from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.joining import joined
@@ -22,9 +23,8 @@ WELL = ("serving", "loading")
 _UP = ("ready", "prefill", "decode", "serving")
 _SAYS_NOTHING = (HEALTHY, "silent_death")
 """Of a log that goes on: nothing in it is wrong, but it may not have come to its end yet."""
-BEFORE_S = 60
-"""How long before a start the node's log is looked at: what broke the GPU may have come first."""
 _UNKNOWN_SINCE_S = 3600
+_ASKED = "a warning above says that its container could not be asked"
 _HERE = (
     "  judged by its last start alone: the container has no diagnose.pyz of this version, or that "
     "gave no answer in time; a deploy places it"
@@ -95,7 +95,9 @@ def _missing(host: Any, servers: dict[str, Server]) -> Iterator[Finding]:
     there = {server.flagset for server in servers.values()}
     for name in host.data.get("flagsets") or []:
         if name not in there:
-            told = f"{host.name}: flag set {name} has no unit; deploy it"
+            told = (
+                f"{host.name}: flag set {name} has no unit that is seen; deploy it, unless {_ASKED}"
+            )
             yield Finding(host.name, "", "missing", lines=(told,))
 
 

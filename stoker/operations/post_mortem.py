@@ -3,6 +3,7 @@
 from typing import Any
 
 from stoker.facts.deaths import UnitDeath, UnitDeaths
+from stoker.health.crash.beside import BEFORE_S
 from stoker.health.crash.joining import joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import HEALTHY, Verdict
@@ -46,5 +47,6 @@ def _verdict(host: Any, unit: str, invocation: str, dead: bool) -> Verdict | Non
     if not dead:
         return found.verdict
     since = found.death.started if found.death else None
-    side = from_node.host_side(host, since) if since else None
+    # What broke the GPU may have come before the start.
+    side = from_node.host_side(host, since - BEFORE_S) if since else None
     return joined(found.verdict, found.death, side)

@@ -34,7 +34,8 @@ def show(found: Sequence[Finding]) -> None:
         if finding.remark:
             _say(console, f"{finding.host} {finding.unit}: {finding.state}; {finding.remark}")
     if all(finding.state in WELL for finding in found):
-        console.print("Nothing is wrong.")
+        quiet = all(finding.state == WELL[0] and not finding.remark for finding in found)
+        console.print("Nothing is wrong." if quiet else "Nothing is down now.")
 
 
 def _say(console: Console, line: str) -> None:

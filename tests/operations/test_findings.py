@@ -270,6 +270,14 @@ def test_where_all_is_well_that_is_said(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.endswith("Nothing is wrong.\n")
 
 
+def test_of_one_that_has_died_before_it_is_not_said_that_nothing_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = Report(DEATH.ended or 0, "i", DEATH, OOM)
+    showing.show([one(RUNS, told(LOADS, None, report), MUTE)])
+    assert capsys.readouterr().out.endswith("Nothing is down now.\n")
+
+
 def test_what_a_log_says_is_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     showing.show([Finding("[red]h", "u", "failed", lines=("x: [bold]text[/nothing]",))])
     text = capsys.readouterr().out

@@ -120,7 +120,7 @@ def test_the_node_is_asked_for_its_half_since_that_start(monkeypatch: pytest.Mon
     monkeypatch.setattr(from_node, "host_side", lambda host, since: asked.append(since))
     host = FakeHost({Startup: [DOWN, LOADING, DEAD], UnitDeaths: known(OOM)})
     assert not bring_up(None, host, plan())
-    assert asked == [100.0]
+    assert asked == [100.0 - 60]  # what broke the GPU may have come first
 
 
 def test_a_hang_whose_log_shows_a_cause_is_told_by_it() -> None:

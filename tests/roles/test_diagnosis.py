@@ -82,3 +82,10 @@ def test_after_another_file_it_refuses_since_that_would_not_be_executed(
 ) -> None:
     with pytest.raises(DeployError, match=r"run diagnose\.py by itself"):
         run(monkeypatch, {A: "serving", B: "serving"}, before=True)
+
+
+def test_a_run_that_finds_nothing_is_not_well(
+    monkeypatch: pytest.MonkeyPatch, shown: list[list[Finding]]
+) -> None:
+    assert run(monkeypatch, {}, active=(NODE,), limit=(NODE,)) == 1
+    assert shown == [[]]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stoker.health.crash import rules
+from stoker.health.crash.beside import AFTER_S, BEFORE_S
 from stoker.health.crash.line import KERNEL, Line
 from stoker.health.crash.peeling import peel
 from stoker.health.crash.runs import Candidate, Run
-
-BEFORE_S, AFTER_S = 60.0, 120.0
-"""So much earlier than the run's first line, and later than its last, it can still be its own."""
 
 
 def candidates(dmesg: Iterable[bytes], run: Run) -> Iterator[Candidate]:
