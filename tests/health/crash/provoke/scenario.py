@@ -38,6 +38,6 @@ class Scenario:
     words: list[str] | None = None
     """The whole command line, where it is another."""
     user: int = world.USER
-    seconds: float = 30
+    seconds: float = 100
     """How long to wait for its end, after the act."""
     versions: tuple[str, ...] = BOTH
