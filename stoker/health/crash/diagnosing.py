@@ -23,9 +23,9 @@ def diagnose(chunks: Iterable[bytes], version: str = "", dmesg: Iterable[bytes] 
     reading = Reading(version)
     reading.sieve.feed(chunks)
     reading.end()
-    for one in candidates(dmesg, reading.run):
-        reading.run.add(one)
-    outcome = choosing.of_all(reading.loop, reading.run)
+    for one in candidates(dmesg, reading.record.run):
+        reading.record.run.add(one)
+    outcome = choosing.of_all(reading.record.loop, reading.record.run)
     if outcome.cause:
         return _failed(outcome, outcome.cause, reading.year, version)
     return ending.verdict(outcome, reading)

@@ -102,7 +102,7 @@ def _silent(outcome: Outcome, reading: Reading) -> Verdict:
 
 def _loop(reading: Reading) -> Verdict | None:
     """Nothing but systemd, starting it again and again."""
-    runs = [*reading.loop, reading.run]
+    runs = [*reading.record.loop, reading.record.run]
     restarts = [run.restart for run in runs if run.restart]
     if any(run.program for run in runs) or not restarts:
         return None
