@@ -3,8 +3,10 @@
 from pyinfra.api import FactBase, QuoteString, StringCommand
 
 MOST_BYTES = 4_000_000
-_LOG = """
-journalctl -q --no-pager -o cat _SYSTEMD_INVOCATION_ID="$1" + INVOCATION_ID="$1" 2>/dev/null |
+# By transport: what diagnose.pyz said of it is no line of the server's.
+_LOG = r"""
+journalctl -q --no-pager -o cat _SYSTEMD_INVOCATION_ID="$1" _TRANSPORT=stdout + \
+    INVOCATION_ID="$1" 2>/dev/null |
     tail -c "$2"
 true
 """

@@ -18,7 +18,7 @@ def test_the_processes_lines_and_systemds_own_are_asked_for_one_start(
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert StartLog().process(done.stdout.splitlines()) == ["one", "two"]
     asked = (tmp_path / "asked").read_text()
-    assert "_SYSTEMD_INVOCATION_ID=abc + INVOCATION_ID=abc" in asked
+    assert "_SYSTEMD_INVOCATION_ID=abc _TRANSPORT=stdout + INVOCATION_ID=abc" in asked
 
 
 def test_without_a_journal_there_is_no_line(

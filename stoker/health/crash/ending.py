@@ -45,7 +45,7 @@ def _healthy(outcome: Outcome) -> Verdict:
             "" if run.ready else f", {wording.PHASE_WORDS.get(phase, 'before it was ready')}"
         )
     else:
-        cause = "nothing is wrong: the server answers"
+        cause = "nothing is wrong: as far as the log goes, the server is up"
     details = (STOPPED,) if cause.startswith("it was stopped") else ()
     return Verdict(HEALTHY, phase, None, "", cause, "Do nothing.", "high", details=details)
 

@@ -172,7 +172,9 @@ def test_a_human_reads_cause_line_deed_and_where_to_read_on() -> None:
     assert told[2].startswith("  do: Put the venv bin directory first")
     assert told[3] == "  more: stoker explain ninja_missing"
     assert any("looked at" in line for line in paragraph(silent(), "x"))
-    assert paragraph(verdict(program(READY)), "x") == ["x: nothing is wrong: the server answers"]
+    assert paragraph(verdict(program(READY)), "x") == [
+        "x: nothing is wrong: as far as the log goes, the server is up"
+    ]
 
 
 def test_every_class_says_what_it_is_and_what_to_do() -> None:
