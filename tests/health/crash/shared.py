@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from stoker.health.crash.diagnosing import diagnose
+from stoker.health.crash.verdict import Verdict
 
 ROOT = Path(__file__).parents[3]
 PLACES = (os.environ.get("STOKER_SHARED", ""), str(ROOT.parent / "shared"))
@@ -34,6 +38,12 @@ class Case:
         assert CASES is not None
         raw = (CASES / "logs" / self.file).read_bytes()
         return gzip.decompress(raw) if self.file.endswith(".gz") else raw
+
+
+@functools.lru_cache(maxsize=None)
+def verdict(case: Case) -> Verdict:
+    """Of the whole log, in one piece; it costs, so each is asked for once."""
+    return diagnose([case.log()], case.version)
 
 
 def cases() -> list[Case]:

@@ -65,12 +65,13 @@ def test_systemd_and_the_kernel_are_read() -> None:
 
 
 def test_a_glance_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    logs = [case.log() for case in shared.cases() if not case.file.endswith(".gz")]
-    logs.append((program(READY) + program(DECODE) + failed(OOM)).encode() * 3)
-    seen = [diagnosing.diagnose([log]) for log in logs]
+    served = (program(READY) + program(DECODE) + failed(OOM)).encode() * 3
+    cases = [case for case in shared.cases() if not case.file.endswith(".gz")]
+    seen = [*map(shared.verdict, cases), diagnosing.diagnose([served])]
     monkeypatch.setattr(reading, "boring", lambda raw: False)
     monkeypatch.setattr(reading.Reading, "_glance", lambda self: None)
-    assert [diagnosing.diagnose([log]) for log in logs] == seen
+    read = [diagnosing.diagnose([case.log()], case.version) for case in cases]
+    assert [*read, diagnosing.diagnose([served])] == seen
 
 
 @pytest.mark.parametrize("mark", [mark for mark, _, voice in sayings.SAYINGS if mark != " : "])
