@@ -40,7 +40,7 @@ class Case:
         return gzip.decompress(raw) if self.file.endswith(".gz") else raw
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def verdict(case: Case) -> Verdict:
     """Of the whole log, in one piece; it costs, so each is asked for once."""
     return diagnose([case.log()], case.version)
