@@ -19,11 +19,17 @@ _HEADER = re.compile(
 )
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,30}://)[^/@\s]+@", re.IGNORECASE)
 _NAMED = re.compile(
-    rf"((?<![A-Za-z0-9])[A-Za-z0-9_.-]{{0,40}}{_SECRET}s?(?:=|: ?| )['\"]?)"
+    # A bare `key:` is of prose ("Missing key: model.layers.0").
+    rf"((?<![A-Za-z0-9])(?!keys?:)[A-Za-z0-9_.-]{{0,40}}{_SECRET}s?(?:=|: ?)['\"]?)"
     r"(?=[^\s'\",)]{0,200}[0-9_-])(?!None\b)[^\s'\",)]{6,200}",
     re.IGNORECASE,
 )
-_COUNT = re.compile(r"tokens?(?:=|: ?| )$", re.IGNORECASE)
+_GIVEN = re.compile(
+    rf"((?<![A-Za-z0-9_.-])--?[a-z_-]{{0,40}}{_SECRET}s? {{1,4}}['\"]?)"
+    r"(?!(?:is|to|and|or|must|not|for|was|with|in|has|can|None)\b)[^\s'\",)-][^\s'\",)]{0,200}",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"tokens?(?:=|: ?| {1,4})$", re.IGNORECASE)
 _TOKEN = re.compile(r"\b(?:hf_|sk-|ghp_|glpat-|xox[bp]-)[A-Za-z0-9_-]{8,200}")
 _HIDDEN = "***"
 
@@ -67,7 +73,7 @@ def text(line: str) -> str:
     """A line of a log: values that a name makes a secret, and tokens of known forms, are `***`."""
     line = _JSON.sub(rf'\1"{_HIDDEN}"', _HEADER.sub(rf"\1{_HIDDEN}", line))
     line = _ADDRESS.sub(rf"\1{_HIDDEN}@", line)
-    line = _NAMED.sub(_named, line)
+    line = _GIVEN.sub(_named, _NAMED.sub(_named, line))
     return _TOKEN.sub(_HIDDEN, re.sub(r"[^\x20-\x7e\u00a0-\uffff]", "?", line))
 
 

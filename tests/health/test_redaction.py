@@ -98,6 +98,10 @@ def test_a_hostile_line_takes_no_time(piece: str) -> None:
         ("KeyError: 'midlayer.self_attn.qkv_proj.weight'", None),
         ("Authorization: Bearer abcdef", "Authorization: Bearer ***"),
         ("get https://me:pass@host/x", "get https://***@host/x"),
+        ("exec sglang --admin-api-key topsecret --tp 2", "exec sglang --admin-api-key *** --tp 2"),
+        ("error: --api-key is empty", "error: --api-key is empty"),
+        ("api_key: s3cret-key-1", "api_key: ***"),
+        ("OPENAI_API_KEY: 's3cret-key-1'", "OPENAI_API_KEY: '***'"),
     ],
 )
 def test_a_line_of_a_log_is_shown_without_secrets(line: str, shown: str | None) -> None:
@@ -105,3 +109,16 @@ def test_a_line_of_a_log_is_shown_without_secrets(line: str, shown: str | None) 
     if shown is not None:
         assert found == shown
     assert "abc-123" not in found and "s3cret" not in found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Missing key model.layers.0.self_attn.qkv_proj.weight",
+        "Missing key: model.layers.0.self_attn.qkv_proj.weight",
+        "Unexpected keys: midlayer.hidden_norm.weight",
+        "the token eos_token_id_2 of the draft is none of the target's",
+    ],
+)
+def test_the_name_of_a_weight_is_no_secret(line: str) -> None:
+    assert redacted(line) == line
