@@ -31,7 +31,9 @@ def died(unit: str, said: Mapping[str, str] = os.environ) -> None:
         return
     before = reports.read(path)
     counter = oom.counter()
-    kills = oom.since(counter, before[-1].oom_counter if before else None)
+    earlier = before[-1].oom_counter if before else None
+    kills = oom.since(counter, earlier)
+    death = replace(death, asked=False, oom_kills=None if earlier is None else kills)
     verdict = _with(judged(state, invocation).with_end(death), kills)
     say(unit, paragraph(verdict, unit))
     made = Report(time.time(), invocation, death, verdict, kills, counter)

@@ -23,6 +23,11 @@ class Death:
     """Seconds since 1970; None: it runs."""
     restarts: int = 0
     """systemd's own restarts since somebody started it (NRestarts)."""
+    oom_kills: int | None = None
+    """Processes that the OOM killer ended in the container between this death and the one before;
+    None: not readable, or there is no count of then."""
+    asked: bool | None = None
+    """Whether somebody had systemd stop it; None: not known."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import dataclasses
 
 from stoker.health.crash import wording
 from stoker.health.crash.beside import Seen, seen_by_kernel
+from stoker.health.crash.circumstances import beside, circumstances, ended, looked_at, others
 from stoker.health.crash.death import Death, HostSide
 from stoker.health.crash.ending import STOPPED
 from stoker.health.crash.verdict import HEALTHY, Verdict
@@ -53,9 +54,9 @@ def joined(verdict: Verdict, death: Death | None, host: HostSide | None) -> Verd
             return _by_kernel(log, one, seen, death, host)
     said = _by_systemd(log, death)
     if said.name not in _UNKNOWN:
-        return _with(said, (*_beside(seen, None), *_circumstances(death, host)))
+        return _with(said, (*beside(seen, None), *circumstances(death, host)))
     if said.name == "program_error" or (said.line is not None and said.name == "restart_loop"):
-        return _with(said, _looked_at(death, host, seen))
+        return _with(said, looked_at(death, host, seen))
     return _without_cause(said, death, host, seen)
 
 
@@ -93,9 +94,9 @@ def _by_kernel(
         text=log.text if same else wording.shown(one.text),
         cause=wording.shown(cause),
         action=wording.action(one.name, phase, "", None, ""),
-        confidence="high",
+        confidence="high" if one.sure or one.name == log.name else "medium",
         time=one.time,
-        details=(*shown, *_beside(seen, one), *_circumstances(death, host)),
+        details=(*shown, *beside(seen, one), *circumstances(death, host)),
     )
 
 
@@ -138,70 +139,13 @@ def _without_cause(
 ) -> Verdict:
     last = tuple(detail for detail in log.details if detail.startswith("last line"))
     unread = UNREAD in log.details
-    cause, looked = log.cause, _looked_at(death, host, seen)
+    cause, looked = log.cause, looked_at(death, host, seen)
     if death and death.ended is not None:
-        shows = f"neither the log nor {_others(host)} shows why"
-        cause = f"{_ended(death)}, and {log.cause if unread else shows}"
+        shows = f"neither the log nor {others(host)} shows why"
+        cause = f"{ended(death)}, and {log.cause if unread else shows}"
     if unread:
         looked = (UNREAD, *looked[1:])
     return dataclasses.replace(log, cause=wording.shown(cause), details=(*looked, *last))
-
-
-def _others(host: HostSide | None) -> str:
-    return "systemd nor the node" if host else "systemd (the node was not asked)"
-
-
-def _ended(death: Death) -> str:
-    if death.code == "exited":
-        return f"{death.unit} ended by itself with exit code {death.status}"
-    if death.code in ("killed", "dumped"):
-        return f"{death.unit} was ended by SIG{death.status.upper().replace('SIG', '')}"
-    return f"{death.unit} ended ({death.result or 'nobody knows how'})"
-
-
-def _looked_at(
-    death: Death | None, host: HostSide | None, seen: tuple[Seen, ...]
-) -> tuple[str, ...]:
-    """Everything that was looked at, and what it showed."""
-    told = ["looked at: the log"]
-    if death is None:
-        told.append("not looked at: how systemd saw it end")
-    told += _circumstances(death, host)
-    if host is None:
-        told.append("not looked at: the node's kernel log and the container's OOM counter")
-        return tuple(told)
-    whole = "" if host.kernel_complete else ", which does not reach back to the start"
-    found = f"{len(host.kernel)} lines of interest" if host.kernel else "nothing of interest"
-    told.append(f"looked at: the kernel log of {host.node}{whole}: {found}")
-    if host.oom_kills is None:
-        told.append("not looked at: the container's OOM counter")
-    return (*told, *_beside(seen, None))
-
-
-def _circumstances(death: Death | None, host: HostSide | None) -> tuple[str, ...]:
-    told = []
-    if death and death.ended is not None:
-        told.append(
-            f"systemd: result {death.result or 'unknown'}, {death.code or 'never ran'}"
-            f" {death.status}".rstrip()
-            + (f", restart {death.restarts}" if death.restarts else "")
-        )
-        if death.status in ("KILL", "9", "137"):
-            told.append("SIGKILL alone is no proof of the OOM killer: 0.5.12 ends itself by it")
-    if host:
-        if host.oom_kills is not None:
-            told.append(
-                f"the OOM killer ended {host.oom_kills} processes of container {host.vmid} "
-                "since it started"
-            )
-        if host.driver:
-            told.append(wording.shown(f"the driver now says: {host.driver}"))
-        told += [f"not looked at: {what}" for what in host.unseen]
-    return tuple(told)
-
-
-def _beside(seen: tuple[Seen, ...], chosen: Seen | None) -> tuple[str, ...]:
-    return tuple(wording.shown(f"kernel: {one.text}") for one in seen if one is not chosen)[:4]
 
 
 def _with(log: Verdict, details: tuple[str, ...]) -> Verdict:

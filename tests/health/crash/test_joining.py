@@ -35,7 +35,6 @@ def host(*said: str, at: float = T + 599.0, **change: object) -> HostSide:
     [
         ("NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.", "gpu_lost"),
         ("NVRM: Xid (PCI:0000:41:00): 119, pid=7, name=x, Timeout after 45s", "gsp_timeout"),
-        ("NVRM: Xid (PCI:0000:41:00): 31, pid=7, name=sglang::schedul", "gpu_app_fault"),
         ("NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x0 to 0x2 (Node Reboot"
          " Required)", "reboot_required"),
         ("NVRM: API mismatch: the client has the version 570.148.08, but\n"
@@ -85,9 +84,88 @@ def test_the_oom_killer_is_believed_for_the_container_that_it_names() -> None:
     assert joined(silent(), DEATH, theirs).name == "silent_death"
 
 
-def test_an_oom_kill_without_a_container_needs_the_containers_counter() -> None:
-    assert joined(silent(), DEATH, host(KILLED)).name == "silent_death"
-    assert joined(silent(), DEATH, host(KILLED, oom_kills=1)).name == "cgroup_oom"
+def test_an_oom_kill_without_a_container_needs_a_counter_that_moved() -> None:
+    moved = dataclasses.replace(DEATH, oom_kills=1)
+    found = joined(silent(), moved, host(KILLED, oom_kills=3))
+    assert (found.name, found.confidence) == ("cgroup_oom", "medium")
+    for death, kills in ((DEATH, 0), (dataclasses.replace(DEATH, oom_kills=0), 3)):
+        found = joined(silent(), death, host(KILLED, oom_kills=kills))
+        assert found.name == "silent_death"
+        assert not any("on the node in that minute" in detail for detail in found.details)
+
+
+@pytest.mark.parametrize("kills", [3, None])
+def test_an_earlier_oom_kill_makes_no_later_one_ours(kills: int | None) -> None:
+    found = joined(silent(), DEATH, host(KILLED, oom_kills=kills))
+    told = "the OOM killer ended sglang::schedul on the node in that minute; whether in this"
+    assert found.name == "silent_death"
+    assert any(detail.startswith(told) for detail in found.details)
+
+
+def test_an_oom_kill_of_a_process_that_the_container_has_is_ours() -> None:
+    found = joined(silent(), DEATH, host(KILLED, oom_kills=None, pids={41233: 7}))
+    assert (found.name, found.confidence) == ("cgroup_oom", "high")
+
+
+def test_a_node_without_memory_says_whose_process_it_ended() -> None:
+    said = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task_memcg={},pid=41233"
+    killed = KILLED.replace("Memory cgroup out", "Out")
+
+    def found(path: str) -> Verdict:
+        return joined(silent(), DEATH, host(said.format(path), killed, oom_kills=3))
+
+    ours = found("/lxc/200/ns/system.slice/sglang@0.service")
+    assert (ours.name, ours.confidence) == (
+        "cgroup_oom",
+        "high",
+    ) and "the node itself" in ours.cause
+    assert found("/user.slice/user-0.slice").name == "silent_death"
+    other = found("/lxc/200/ns/system.slice/sglang@1.service")
+    assert other.name == "silent_death"
+    assert "the OOM killer ended sglang::schedul of sglang@1.service" in other.details
+
+
+FAULT = "NVRM: Xid (PCI:0000:41:00): 31, pid=90412, name={}, channel 0x0000000c"
+
+
+@pytest.mark.parametrize(
+    ("pids", "name", "found"),
+    [
+        ({90412: 3233}, "ffmpeg", ("gpu_app_fault", "high")),
+        ({3233: 7}, "python3", ("gpu_app_fault", "medium")),
+        ({3233: 7}, "<unknown>", ("gpu_app_fault", "medium")),
+        (None, "sglang::schedul", ("gpu_app_fault", "medium")),
+        (None, "ffmpeg", ("silent_death", "low")),
+    ],
+)
+def test_a_fault_on_a_shared_gpu_is_as_sure_as_its_process_is_known(
+    pids: dict[int, int] | None, name: str, found: tuple[str, str]
+) -> None:
+    one = joined(silent(), DEATH, host(FAULT.format(name), pids=pids))
+    assert (one.name, one.confidence) == found
+    assert ("pid 3233 in the container" in one.cause) == bool(pids and 90412 in pids)
+    assert any("Xid" in part for part in (one.text, *one.details))
+
+
+def test_a_fault_that_the_log_tells_of_too_is_sure() -> None:
+    said = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    log = verdict(program(READY), program(DECODE), failed(said))
+    assert log.name == "gpu_app_fault"
+    found = joined(log, DEATH, host(FAULT.format("python3")))
+    assert (found.name, found.confidence) == ("gpu_app_fault", "high")
+
+
+def test_a_gpu_of_nobody_knows_which_container_is_less_sure() -> None:
+    said = "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus."
+    assert joined(silent(), DEATH, host(said, bdfs=())).confidence == "medium"
+
+
+def test_a_segfault_of_a_server_is_told() -> None:
+    said = "{}[90412]: segfault at 0 ip 00007f sp 00007f error 4 in libtorch_cuda.so[7f+1000]"
+    told = joined(silent(), DEATH, host(said.format("python3"))).details
+    assert any(detail.startswith("kernel: python3[90412]: segfault") for detail in told)
+    told = joined(silent(), DEATH, host(said.format("nginx"))).details
+    assert not any("segfault" in detail for detail in told)
 
 
 def test_a_line_that_says_what_is_wrong_stays() -> None:
