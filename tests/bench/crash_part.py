@@ -16,11 +16,13 @@ WANTED_MB_S = 50
 WANTED_MIB = 64
 _TRAFFIC, _ERRORS, _UNLIKE = "traffic", "every line holds `error`", "the same, no two lines alike"
 _REQUESTS = "logged requests, no two alike"
+_MARKED = "colons, slashes and quotes, no two lines alike"
 _STREAMS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {
     _TRAFFIC: (streams.traffic, 500),
     _ERRORS: (streams.errors, 200),
     _UNLIKE: (streams.unlike, 50),
     _REQUESTS: (streams.requests, 52),
+    _MARKED: (streams.marked, 52),
 }
 _LINE = 1024 * 1024
 _PIECES = (
@@ -80,6 +82,9 @@ def _line_ms(piece: bytes) -> tuple[float, bytes]:
 _ABOUT = """\
 `stoker diagnose` on logs that are made up of the lines of a real server, on one core, in processor
 time. A line that differs from one already known to say nothing in its digits alone costs a look
-into a table; every other one is read. Memory is what the whole process took at most; the first of
-them has the patterns' and the interpreter's share in it too.
+into a table; words behind the server's prefix, and a logged request in one line, cost little more;
+every other one is read. Text with colons, slashes and quotes that is no request may be what a
+compiler, a shell or a loader says, so it is searched for two dozen signs of that. Memory is what
+the whole process took at most; the first of them has the patterns' and the interpreter's share in
+it too.
 """

@@ -57,6 +57,17 @@ def requests(megabytes: int) -> Iterator[bytes]:
     yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
 
 
+def marked(megabytes: int) -> Iterator[bytes]:
+    """The words of such requests as lines of their own, which nothing real prints so many of."""
+    chance = random.Random(7)
+    head = _PREFIX.format(clock="10:00:00", rank="")
+    lines = [
+        head + " ".join(_said(chance) for _ in range(12)).replace("error: ", "")
+        for _ in range(_BLOCK // 160)
+    ]
+    yield from _cut("\n".join(lines).encode() + b"\n", megabytes)
+
+
 def _said(chance: random.Random) -> str:
     word = "".join(chance.choices(_LETTERS, k=chance.randrange(3, 10)))
     return chance.choice(_MARKED).format(word)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Callable, Optional
 
 from stoker.health.crash import phases, rules
 from stoker.health.crash.signs import signed, unsigned
@@ -24,15 +23,14 @@ _SKELETON = re.compile(
     rb"(?:[A-Z][a-z]{2} {2,3}:: [\w.-]{0,64} (?!kernel:|systemd\[)[\w.@:-]{1,64}(?:\[\])?: )?"
     rb"(?:\[-- ::[ A-Za-z]{0,24}\] )?(?:(?:INFO|ERROR|WARNING|CRITICAL): {1,8})?"
 )
-_WORDS = rb"[^ \[:/\"\x1b#\r\n][^:/\"\x1b#\r\n]{0,4000}$"
+_WORDS = re.compile(rb"[^ \[:/\"\x1b#\r\n][^:/\"\x1b#\r\n]{0,4000}$")
 """Of most lines that say nothing: what is told by more than its beginning holds one of these."""
-_SAID = rb"(?!(?:INFO|ERROR|WARNING|CRITICAL)(?:: | - )|Receive|Finish: obj)[^ \[]"
-_REQUEST = rb"(?:Receive(?: OpenAI)?|Finish): obj="
-_ASKED = re.compile(_REQUEST)
+_DEEPER = (b" ", b"[", b"INFO", b"ERROR", b"WARNING", b"CRITICAL")
+"""Behind these another prefix, or a traceback, may begin."""
+_ASKED = (b"Receive: obj=", b"Receive OpenAI: obj=", b"Finish: obj=")
 _WHOLE = (b")", b"}", b"]")
 """The end of a request in one line (`quoting.py`)."""
 _MOST_PREFIXES = 4
-_Match = Callable[[bytes], Optional["re.Match[bytes]"]]
 # What such a line begins with, besides what the rows and the marks of phases begin with.
 _BEGINS = (
     "Deco Pref Fata Rece SIGQ SIGT term Subp Grac Trac lxc- NVRM nvcc ptxa gcc: g++: cc1p c++: "
@@ -47,31 +45,38 @@ class Words:
     """
 
     def __init__(self) -> None:
-        self.prefixes: dict[bytes, tuple[_Match, _Match, _Match]] = {}
+        self.prefixes: list[bytes] = []
 
     def found(self, lines: list[bytes], skeletons: list[bytes], wanted: list[int]) -> list[int]:
         """Of the wanted ones, by number, those lines; a skeleton is a line without its digits."""
         found: list[int] = []
-        for prefix, (asks, words, says) in self.prefixes.items():
+        for prefix in self.prefixes:
+            behind = [at for at in wanted if skeletons[at].startswith(prefix)]
             begin = len(prefix)
-            found += [at for at in wanted if asks(skeletons[at]) and _whole(lines[at])]
-            plain = [at for at in wanted if words(skeletons[at])]
-            known = set(plain)
-            other = [at for at in wanted if at not in known and says(skeletons[at])]
-            rows = unsigned([skeletons[at][begin:] for at in other])
-            starts, end = _bare_starts(), begin + rules.KEY
-            plain += [other[row] for row in rows]
-            found += [at for at in plain if skeletons[at][begin:end] not in starts]
+            self._sort(lines, behind, [skeletons[at][begin:] for at in behind], found)
         self._learn(skeletons[wanted[-1]])
         return found
+
+    @staticmethod
+    def _sort(lines: list[bytes], behind: list[int], said: list[bytes], found: list[int]) -> None:
+        starts, words, key = _bare_starts(), _WORDS.match, rules.KEY
+        other, texts = [], []
+        for at, text in zip(behind, said):
+            if text[:key] in starts:
+                if text.startswith(_ASKED) and _whole(lines[at]):
+                    found.append(at)
+            elif words(text):
+                found.append(at)
+            elif text and not text.startswith(_DEEPER):
+                other.append(at)
+                texts.append(text)
+        found += [other[row] for row in unsigned(texts)]
 
     def _learn(self, skeleton: bytes) -> None:
         """The prefix of one of them, for the next time."""
         found = _SKELETON.match(skeleton) if len(self.prefixes) < _MOST_PREFIXES else None
         if found and found.end() and found[0] not in self.prefixes:
-            prefix = re.escape(found[0])
-            asks, words, says = (re.compile(prefix + form) for form in (_REQUEST, _WORDS, _SAID))
-            self.prefixes[found[0]] = asks.match, words.match, says.match
+            self.prefixes.append(found[0])
 
 
 def boring(raw: bytes) -> bool:
@@ -80,7 +85,7 @@ def boring(raw: bytes) -> bool:
     if found is None or not found.end():
         return False
     at = found.end()
-    if _ASKED.match(raw, at):
+    if raw.startswith(_ASKED, at):
         return _whole(raw)
     start = raw[at : at + rules.KEY]
     if start in _starts() or start[:1] == b"[" or not start.strip():

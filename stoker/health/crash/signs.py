@@ -19,6 +19,8 @@ _ANYWHERE = (
 
 def unsigned(skeletons: list[bytes]) -> list[int]:
     """Which of them hold no sign, by number."""
+    if not skeletons:
+        return []
     joined = b"\n".join(skeletons)
     ends = list(accumulate(len(one) + 1 for one in skeletons))
     signed_ones: set[int] = set()
