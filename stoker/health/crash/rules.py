@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,23 @@ _ELSEWHERE = re.compile(r"\[address=[^\]]{1,80}, pid=\d{1,10}\] ")
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
+class Pattern:
+    """A regular expression, compiled when it is first tried: most never are."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    @functools.cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        """At the beginning of a text."""
+        return re.compile(self.pattern).match
+
+    @functools.cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        """Anywhere in it."""
+        return re.compile(self.pattern).search
+
+
 @dataclass(frozen=True)
 class Rule:
     """One row."""
@@ -54,12 +71,12 @@ class Rule:
     """The class."""
     voice: str
     role: str
-    pattern: re.Pattern[str] | None
-    detail: re.Pattern[str] | None
+    pattern: Pattern | None
+    detail: Pattern | None
     names: frozenset[str]
-    frame: re.Pattern[str] | None
-    raised_in: re.Pattern[str] | None
-    source: re.Pattern[str] | None
+    frame: Pattern | None
+    raised_in: Pattern | None
+    source: Pattern | None
     phases: frozenset[str]
     phase: str
     usual: str
@@ -202,8 +219,8 @@ def _by_voice() -> dict[str, tuple[Rule, ...]]:
 def made(row: dict[str, Any]) -> Rule:
     """The rule of a row."""
 
-    def compiled(key: str) -> re.Pattern[str] | None:
-        return re.compile(row[key]) if key in row else None
+    def compiled(key: str) -> Pattern | None:
+        return Pattern(row[key]) if key in row else None
 
     return Rule(
         id=row["id"],
