@@ -16,6 +16,26 @@ ALONE = ("diagnose", "explain")
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     given = list(sys.argv[1:] if words is None else words)
+    if given[:1] and given[0] in ALONE:
+        return _in_a_sentence(given)
+    return _main(given)
+
+
+def _in_a_sentence(given: list[str]) -> int:
+    """Of a command whose 1 says that there is a fault: what nobody expected ends in 2."""
+    try:
+        return _main(given)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        print(
+            f"cannot {given[0]}: {why}; this is a fault of stoker's own, report it", file=sys.stderr
+        )
+        return 2
+
+
+def _main(given: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="stoker", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _commands(given[:1]):

@@ -226,3 +226,29 @@ def test_what_is_read_is_counted_for_the_progress(tmp_path: Path) -> None:
     counted: list[int] = []
     path = put(tmp_path, "log", b"x" * 1_000_000)
     assert sum(map(len, logs.chunks(path, counted.append))) == sum(counted) == 1_000_000
+
+
+@pytest.mark.parametrize("command", [["diagnose", "x"], ["explain"]])
+def test_what_nobody_expected_is_no_fault_of_a_log_and_one_sentence(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(arguments: object) -> int:
+        raise RecursionError("too\ndeep")
+
+    monkeypatch.setattr(f"stoker.cli.{command[0]}.run", broken)
+    assert cli.main(command) == 2
+    assert capsys.readouterr().err == (
+        f"cannot {command[0]}: RecursionError: too deep; this is a fault of stoker's own, "
+        "report it\n"
+    )
+
+
+def test_an_interrupt_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(first: list[str]) -> list[object]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_commands", interrupted)
+    assert cli.main(["diagnose", "x"]) == 130
+    assert capsys.readouterr() == ("", "")
