@@ -3,10 +3,12 @@
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyinfra import host, logger, state
 from pyinfra.api import FunctionCommand, QuoteString, StringCommand, operation
 from pyinfra.api.command import PyinfraCommand
+from pyinfra.context import ctx_host
 
 from stoker.diagnosis import bundle
 from stoker.diagnosis.loops import loop
@@ -20,6 +22,8 @@ from stoker.serving import layout
 
 Commands = Generator[PyinfraCommand, None, None]
 
+_SHOWN: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""Host -> lines: pyinfra asks twice without `-y`, to prepare and to execute."""
 _SEEN = """
 [ -d "$1" ] || exit 0
 printf %s "$3" > "$1/.$2.seen" && mv -f -- "$1/.$2.seen" "$1/$2.seen"
@@ -46,7 +50,7 @@ def told() -> Commands:
         return
     lines = [line(unit, deaths) for unit, deaths in sorted(news.items())]
     if not state.is_executing:
-        _show(host, lines)
+        _show(ctx_host.get(), lines)
     last = {unit: deaths[-1].invocation for unit, deaths in news.items()}
     yield FunctionCommand(show, [lines, last], {})
 
@@ -79,5 +83,7 @@ def seen(host: Any, unit: str, invocation: str) -> None:
 
 
 def _show(host: Any, lines: Sequence[str]) -> None:
-    for text in lines:
+    shown = _SHOWN.setdefault(host, set())
+    for text in (one for one in lines if one not in shown):
+        shown.add(text)
         host.log(wording.shown(text, showing.LONGEST), log_func=logger.warning)

@@ -90,6 +90,18 @@ def test_a_dry_run_tells_it_and_remembers_nothing(monkeypatch: pytest.MonkeyPatc
     assert host.done == []
 
 
+def test_a_run_that_prepares_and_then_executes_tells_it_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with here({DeathReports: {UNIT: Deaths((report(0, NIGHT),), "")}}) as host:
+        for executing in (False, True):
+            monkeypatch.setattr(diagnosis, "state", SimpleNamespace(is_executing=executing))
+            (command,) = diagnosis.told._inner()
+        assert show(None, host, *command.args)
+    assert len(host.said) == 1
+    assert len(host.done) == 1
+
+
 def test_the_commands_are_ones_that_a_log_can_show() -> None:
     commands, _ = installed({})
     assert words(commands)[-1] == f"mv -fT -- {PYZ}.stoker-new {PYZ}"
