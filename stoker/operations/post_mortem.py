@@ -12,6 +12,8 @@ from stoker.serving.unit import Unit
 
 MOST_LINES = 12
 """Last lines of a log whose cause is known."""
+MOST_OWN = 3
+"""Of the last lines that a paragraph without a cause quotes, where the log's own follow."""
 UNCLEAR = (HEALTHY, "silent_death")
 
 
@@ -29,10 +31,15 @@ def lines(
         told = [f"{what}: {why}{stall}; its last lines follow, correct the cause and run again"]
         told += [f"    {line}" for line in last or ("(it wrote no line)",)]
         return told
-    first, *rest = paragraph(verdict, what)
+    first, *rest = _few_last(paragraph(verdict, what))
     told = [f"{first} ({why})", *(f"  {line}" for line in rest)]
     shown = last[-MOST_LINES:] if verdict.name not in UNCLEAR else last
     return [*told, "    its last lines:", *(f"      {line}" for line in shown)]
+
+
+def _few_last(told: list[str]) -> list[str]:
+    quoted = [line for line in told if line.startswith("  last line")]
+    return [line for line in told if line not in quoted[:-MOST_OWN]]
 
 
 def _verdict(host: Any, unit: str, invocation: str, dead: bool) -> Verdict | None:
