@@ -40,9 +40,14 @@ class Report:
     """The kernel's own count then."""
 
 
+def is_service(unit: str) -> bool:
+    """Whether that is a service's name, and one that a file may have."""
+    return re.fullmatch(r"[A-Za-z0-9:_.@-]{1,200}\.service", unit) is not None
+
+
 def path_of(unit: str, folder: str = FOLDER) -> str:
     """Where a unit's reports lie; ValueError: that is no unit's name."""
-    if not re.fullmatch(r"[A-Za-z0-9:_.@-]{1,200}\.service", unit):
+    if not is_service(unit):
         raise ValueError(f"{unit!r} is no service")
     return os.path.join(folder, f"{unit}.json")
 
@@ -60,7 +65,7 @@ def parsed(text: str) -> tuple[Report, ...]:
     """The same of the file's text."""
     try:
         return tuple(_report(one) for one in json.loads(text))
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ()
 
 

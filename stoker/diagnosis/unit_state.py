@@ -7,6 +7,7 @@ import signal
 import time
 from dataclasses import dataclass
 
+from stoker.diagnosis import reports
 from stoker.diagnosis.running import Failed, answer
 from stoker.health.crash.death import Death
 
@@ -15,6 +16,7 @@ _PROPERTIES = (
     "ExecMainPID,ExecMainCode,ExecMainStatus,ExecMainStartTimestampMonotonic,"
     "ExecMainExitTimestampMonotonic,InactiveExitTimestampMonotonic"
 )
+_OURS = re.compile(r"sglang(@[^/]+)?\.service$")
 _CODES = {"1": "exited", "2": "killed", "3": "dumped"}
 """CLD_EXITED and so on, as systemctl shows them -> `$EXIT_CODE`."""
 
@@ -99,7 +101,7 @@ def parsed(unit: str, shown: str, boot: float) -> UnitState:
 
 
 def ours() -> list[str]:
-    """Every unit of ours that systemd knows or could load."""
+    """Every unit of ours that systemd knows or could load, and of which there can be reports."""
     found = set()
     for verb in ("list-units --all", "list-unit-files"):
         words = ["systemctl", *verb.split(), "--plain", "--no-legend", "--full", "sglang*.service"]
@@ -107,7 +109,7 @@ def ours() -> list[str]:
             found |= {line.split()[0] for line in answer(words).splitlines() if line.strip()}
         except Failed:
             continue
-    return sorted(name for name in found if re.fullmatch(r"sglang(@[^/]+)?\.service", name))
+    return sorted(name for name in found if _OURS.match(name) and reports.is_service(name))
 
 
 def _status(code: str, number: str) -> str:

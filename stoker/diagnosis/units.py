@@ -42,7 +42,7 @@ class Told:
 def told(units: Sequence[str], invocation: str) -> None:
     """Print one JSON object a line; `invocation`: judge that start, not the one that counts."""
     bounded_memory()
-    for unit in units or unit_state.ours():
+    for unit in filter(reports.is_service, units or unit_state.ours()):
         json.dump(of(unit, invocation).as_json(), sys.stdout)
         print(flush=True)
 
