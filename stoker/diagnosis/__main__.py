@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from stoker.diagnosis import died, gave_up, units
+from stoker.diagnosis.unfailing import unfailing
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -28,9 +29,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.command == "units":
         units.told(given.unit, given.invocation)
     elif given.command == "died":
-        died.died(given.unit)
+        unfailing(given.unit, died.died)
     else:
-        gave_up.gave_up(given.unit)
+        unfailing(given.unit, gave_up.gave_up)
     return 0
 
 

@@ -23,8 +23,10 @@ ROOTS = ("diagnosis", "health/crash")
 """Packages that are in it whole; of others only the modules that these import."""
 _SHELL = b"""\
 #!/bin/sh
+# A deploy may put a newer one in its place meanwhile, and Python reads the file bit by bit.
+exec 9< "$0"
 for python in /usr/bin/python3 /usr/bin/python3.[0-9]*; do
-    [ ! -x "$python" ] || exec "$python" -I -S "$0" "$@"
+    [ ! -x "$python" ] || exec "$python" -I -S /proc/self/fd/9 "$@"
 done
 echo "cannot diagnose: there is no /usr/bin/python3 or python3.N; install one" >&2
 exit 127
@@ -32,9 +34,14 @@ exit 127
 _MAIN = b"""\
 import sys
 
-from stoker.diagnosis.__main__ import main
+try:
+    from stoker.diagnosis.__main__ import main
 
-sys.exit(main())
+    code = main()
+except Exception as error:
+    print(f"cannot diagnose: {type(error).__name__}: {error}", file=sys.stderr)
+    code = 0 if sys.argv[1:2] in (["died"], ["gave-up"]) else 1
+sys.exit(code)
 """
 
 

@@ -12,8 +12,8 @@ MEMORY_BYTES = 1 << 30
 """Of addresses, each process by itself; journalctl maps the journal's files in parts."""
 
 
-class TooLate(Exception):
-    """The time is up."""
+class TooLate(BaseException):
+    """The time is up. No Exception: what bounds an error of its own must not swallow it."""
 
 
 def bounded_memory() -> None:
@@ -21,6 +21,12 @@ def bounded_memory() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def unbounded_memory() -> None:
+    """The bound is lifted again, for the last words."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 @contextmanager

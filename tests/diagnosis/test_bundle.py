@@ -54,3 +54,27 @@ def test_all_of_it_is_python_3_9_and_its_tables_are_in_it() -> None:
     assert "stoker/health/crash/data/tables.json" in names
     assert "stoker/diagnosis/bundle.py" not in names
     assert {Path(name).suffix for name in names} <= {".py", ".json"}
+
+
+def test_it_goes_on_when_a_deploy_puts_another_in_its_place(pyz: Path) -> None:
+    gone = bundle.contents().replace(b"\nfor python", b'\nrm -- "$0"\nfor python', 1)
+    pyz.write_bytes(gone)
+    done = subprocess.run(
+        [pyz, "units", "sglang@77.service"], cwd="/", env=BARE, capture_output=True, text=True
+    )
+    assert not pyz.exists()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["unit"] == "sglang@77.service"
+
+
+@pytest.mark.parametrize(("command", "code"), [("died", 0), ("gave-up", 0), ("units", 1)])
+def test_where_it_cannot_even_be_loaded_that_is_one_line_and_no_death_fails(
+    command: str, code: int, pyz: Path
+) -> None:
+    with zipfile.ZipFile(pyz, "w") as file:
+        file.writestr("__main__.py", bundle._MAIN)
+        file.writestr("stoker/__init__.py", "raise MemoryError('none left')")
+    words = [sys.executable, "-I", "-S", str(pyz), command, "sglang.service"]
+    done = subprocess.run(words, cwd="/", env=BARE, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == "cannot diagnose: MemoryError: none left\n"
