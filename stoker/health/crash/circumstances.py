@@ -6,6 +6,8 @@ from stoker.health.crash import wording
 from stoker.health.crash.beside import Seen
 from stoker.health.crash.death import Death, HostSide
 
+_OF_A_CHECK = ("exit-code", "signal", "core-dump")
+
 
 def others(host: HostSide | None) -> str:
     """Who else was asked, after a "neither the log nor"."""
@@ -18,7 +20,14 @@ def ended(death: Death) -> str:
         return f"{death.unit} ended by itself with exit code {death.status}"
     if death.code in ("killed", "dumped"):
         return f"{death.unit} was ended by SIG{death.status.upper().replace('SIG', '')}"
+    if checked(death):
+        return f"a check before the start of {death.unit} failed, so that its server never ran"
     return f"{death.unit} ended ({death.result or 'nobody knows how'})"
+
+
+def checked(death: Death) -> bool:
+    """Whether what runs before the main process failed (`ExecStartPre=`), which then never ran."""
+    return death.ended is not None and not death.code and death.result in _OF_A_CHECK
 
 
 def looked_at(

@@ -236,6 +236,59 @@ def test_a_healthy_log_of_a_server_that_lives_or_was_stopped_is_well() -> None:
     assert joined(stopped, DEATH, HOST) == stopped
 
 
+NEVER_RAN = dataclasses.replace(DEATH, result="exit-code", code="", status="")
+
+
+def test_a_check_before_the_start_that_failed_is_said_to_be_one() -> None:
+    log = verdict(
+        "Jun 01 10:00:00 a systemd[1]: Starting sglang@0.service - SGLang...\n",
+        "Jun 01 10:00:01 a sh[7]: mountpoint: /models is not a mountpoint\n",
+        "Jun 01 10:00:01 a systemd[1]: sglang@0.service: Control process exited, code=exited, "
+        "status=1/FAILURE\n",
+    )
+    found = joined(log, NEVER_RAN, None)
+    assert (found.name, found.phase) == ("silent_death", "preflight")
+    assert found.cause.startswith("a check before the start of sglang@0.service failed")
+    assert "Read the last lines" in found.action
+    assert any("is not a mountpoint" in detail for detail in found.details)
+
+
+def test_a_guard_that_says_why_it_failed_is_believed() -> None:
+    said = "cannot start: GPU 0 uses 40000 MiB (free: at most 1024) after 120 s of waiting; who"
+    found = joined(verdict(f"Jun 01 10:00:01 a python3[7]: {said}"), NEVER_RAN, HOST)
+    assert (found.name, found.phase, found.line) == ("gpu_busy", "preflight", 1)
+
+
+TERM = "SIGTERM received. signum=None frame=None."
+
+
+@pytest.mark.parametrize(("result", "code"), [("success", "exited"), ("signal", "killed")])
+def test_a_sigterm_past_systemd_is_no_stop_on_request(result: str, code: str) -> None:
+    log = verdict(program(READY), program(DECODE), program(TERM))
+    death = dataclasses.replace(DEATH, result=result, code=code, asked=False)
+    found = joined(log, death, HOST)
+    assert (found.name, found.confidence) == ("silent_death", "medium")
+    assert "somebody sent it SIGTERM past systemd" in found.cause
+    assert "systemctl stop sglang@0.service" in found.action
+    assert any(f"result {result}" in detail for detail in found.details)
+    for asked in (True, None):
+        assert joined(log, dataclasses.replace(death, asked=asked), HOST) == log
+
+
+def test_a_sigterm_of_systemds_own_has_systemds_reason() -> None:
+    log = verdict(program(LOAD), program(TERM))
+    for result, name in (("oom-kill", "cgroup_oom"), ("timeout", "start_timeout")):
+        death = dataclasses.replace(DEATH, result=result, asked=False)
+        assert joined(log, death, None).name == name
+
+
+def test_a_server_that_ends_by_itself_with_success_and_was_not_asked_to_has_died() -> None:
+    well = verdict(program(READY), program(DECODE))
+    death = dataclasses.replace(DEATH, result="success", code="exited", status="0", asked=False)
+    found = joined(well, death, HOST)
+    assert found.name == "silent_death" and "exit code 0" in found.cause
+
+
 def test_a_verdict_comes_back_from_its_json_as_it_was() -> None:
     found = joined(silent(), DEATH, HOST)
     keys = ["class", "phase", "line", "cause", "action", "confidence", "text", "time", "details"]
