@@ -30,6 +30,8 @@ def read(line: Line, found: re.Match[str]) -> None:
             int(said) if said else None,
             _stamp(year, month, day, named["clock"]),
         )
+    if line.year is not None and line.year < 1970:  # 0000: a clock that was not set
+        line.year = None
 
 
 def _stamp(year: int, month: int, day: int, clock: str) -> float | None:

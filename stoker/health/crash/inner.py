@@ -38,7 +38,8 @@ _BAR_ENDS = ("it/s]", "s/it]")
 def said(line: Line) -> None:
     """Takes off rank, time, level and voice."""
     for end in _BAR_ENDS:  # a progress bar, and a message in the same line after it
-        at = line.text.rfind(end)
+        # SGLang's own message is none, and may quote one.
+        at = -1 if line.text.startswith("[20") else line.text.rfind(end)
         if at >= 0 and line.text[at + 5 :].strip():
             line.text = line.text[at + 5 :]
     if line.text.startswith("lxc-"):

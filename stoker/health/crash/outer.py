@@ -57,7 +57,8 @@ def unpacked(text: str) -> str:
     if not found:
         return text
     try:
-        return str(json.loads(f'"{found["text"]}"')).rstrip("\n")
+        text = str(json.loads(f'"{found["text"]}"')).rstrip("\n")
+        return text.encode("utf-8", "replace").decode()  # JSON can name half of a character
     except ValueError:
         return text
 

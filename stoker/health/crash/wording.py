@@ -11,6 +11,7 @@ from stoker.health.crash.runs import Candidate
 
 LONGEST = 500
 """Characters of a line that is shown."""
+_READ = 8 * LONGEST
 _OPTIONAL = re.compile(r"\[([^\[\]]{1,200})\]")
 PHASE_WORDS = {
     "ct_start": "while the container was started",
@@ -67,7 +68,8 @@ def action(name: str, phase: str, given: str, newer: bool | None, version: str) 
 
 def shown(text: str) -> str:
     """As it may be shown and kept: one line, no secrets, not too long."""
-    line = redaction.text(" ".join(text.split()))
+    # Cut before too: what hides secrets takes its time on a line that is all dashes.
+    line = redaction.text(" ".join(text[:_READ].split()))
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
 
 

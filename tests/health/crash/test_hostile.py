@@ -1,11 +1,13 @@
 """Nothing that a log can hold makes the classifier slow, large or wrong in its counting."""
 
+import json
 import random
 import time
 import tracemalloc
 
 import pytest
 
+from stoker.health.crash import wording
 from stoker.health.crash.diagnosing import diagnose
 from stoker.health.crash.sieve import BORING, Sieve
 from tests.health.crash.logs import LOAD, OOM, failed, program
@@ -89,3 +91,38 @@ def test_any_bytes_come_to_some_verdict() -> None:
         whole = diagnose([bytes(log)])
         at = chance.randrange(len(log))
         assert diagnose([bytes(log[:at]), bytes(log[at:])]) == whole
+
+
+def test_a_request_of_any_words_is_read_at_once() -> None:
+    said = b"[2026-06-01 10:00:00] Receive: obj=GenerateReqInput(rid='%d', text='%s')\n"
+    chance = random.Random(3)
+    words = [bytes(chance.choices(b"abcdefghij :/", k=300)) for _ in range(1000)]
+    log = program(LOAD).encode() + b"".join(said % (n, text) for n, text in enumerate(words)) * 20
+    began = time.process_time()
+    diagnose([log])
+    assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize("piece", ("-", "_key-", ".key", " key", '"'))
+def test_a_line_is_shown_at_once(piece: str) -> None:
+    began = time.process_time()
+    assert len(wording.shown(piece * 16_384)) <= wording.LONGEST
+    assert time.process_time() - began < 0.25
+
+
+def test_a_time_that_never_was_is_none() -> None:
+    log = (
+        "[0000-01-01 10:00:00] hello\n[Mon Jan  1 10:00:00 0000] hello\nJun  1 10:00:00 ct-a x[1]: "
+        + OOM
+    )
+    assert diagnose([log.encode()]).time is None
+
+
+def test_half_a_character_in_a_line_of_json_can_be_written() -> None:
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/a", line 9, in f',
+        "TypeError: \ud800 x",
+    )
+    log = [json.dumps({"log": f"{line}\n"}, separators=(",", ":")) + "\n" for line in lines]
+    assert diagnose(["".join(log).encode()]).text.encode() == b"TypeError: ? x"

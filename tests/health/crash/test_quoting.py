@@ -75,3 +75,25 @@ def test_a_request_in_one_line_is_no_word_of_the_servers_either(said: str) -> No
 def test_a_request_that_begins_like_an_earlier_one_hides_its_lines_too() -> None:
     first = (OPENED, "what is it", CLOSED)
     assert name_of(READY, *first, ALIVE, OPENED, SAID[0], CLOSED, ALIVE) == "none"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "12/12 [00:01, 9.0it/s]terminate called after throwing",
+        "12/12 [00:01, 9.0it/s]torch.OutOfMemoryError: CUDA out of memory.",
+        "'python -m sglang.launch_server' is still supported",
+        "Back-off restarting failed",
+    ],
+)
+def test_a_request_in_one_line_says_nothing_about_the_server(said: str) -> None:
+    opened = f"{OPENED[:-4]}{said}\", rid='b2')"
+    calm = f"{OPENED[:-4]}hello', rid='b2')"
+    assert name_of(READY, opened) == "none"
+    death = (
+        "[2026-07-01 05:02:01 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/x/a.py", line 1, in f',
+        DEATH,
+    )
+    seen = [diagnose(["\n".join((READY, line, *death)).encode()]) for line in (opened, calm)]
+    assert seen[0] == seen[1]
