@@ -55,8 +55,9 @@ def path_of(unit: str, folder: str = FOLDER) -> str:
 def read(path: str) -> tuple[Report, ...]:
     """Oldest first; none if there is no such file or nobody can make sense of it."""
     try:
-        with open(path, "rb") as stream:
-            return parsed(stream.read(MOST_BYTES).decode("utf-8", "replace"))
+        # A pipe in its place would be waited for.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            return parsed((stream.read(MOST_BYTES) or b"").decode("utf-8", "replace"))
     except OSError:
         return ()
 
@@ -90,6 +91,26 @@ def as_json(one: Report) -> dict[str, Any]:
 
 def _report(found: dict[str, Any]) -> Report:
     known = {key: found[key] for key in ("time", "invocation", "oom_kills", "oom_counter")}
-    return Report(
+    made = Report(
         **known, death=Death(**found["death"]), verdict=report.from_json(found["verdict"])
     )
+    _require_types(made)
+    return made
+
+
+def _require_types(one: Report) -> None:
+    """TypeError: some field is not what it is said to be; others calculate with it."""
+    death, verdict = one.death, one.verdict
+    texts = (one.invocation, death.unit, death.result, death.code, death.status, *verdict.details)
+    texts += (verdict.name, verdict.phase, verdict.text, verdict.cause, verdict.action)
+    moments = (one.time, death.started, death.ended, verdict.time)
+    counts = (death.restarts, one.oom_kills, one.oom_counter, verdict.line)
+    if not all(isinstance(text, str) for text in (*texts, verdict.confidence)):
+        raise TypeError("a text is none")
+    if not all(n is None or (isinstance(n, (int, float)) and 0 <= n < 1e11) for n in moments):
+        raise TypeError("a time is none")
+    if not all(n is None or isinstance(n, int) for n in counts) or None in (
+        one.time,
+        death.restarts,
+    ):
+        raise TypeError("a count is none")

@@ -1,6 +1,8 @@
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,37 @@ def test_a_file_that_makes_no_sense_is_none(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     assert reports.read(str(path)) == ()
     assert reports.read(str(tmp_path / "nowhere")) == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("", "time", None),
+        ("", "time", 1e300),
+        ("", "time", float("nan")),
+        ("", "oom_counter", "7"),
+        ("", "invocation", 7),
+        ("death", "restarts", "2"),
+        ("death", "restarts", None),
+        ("death", "ended", "now"),
+        ("death", "unit", ["x"]),
+        ("verdict", "line", "6"),
+        ("verdict", "cause", None),
+        ("verdict", "details", [1]),
+    ],
+)
+def test_a_report_with_a_field_of_another_kind_is_none(part: str, field: str, value: Any) -> None:
+    told = reports.as_json(report())
+    (told[part] if part else told)[field] = value
+    assert reports.parsed(json.dumps([told])) == ()
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    path = str(tmp_path / "sglang.service.json")
+    os.mkfifo(path)
+    assert reports.read(path) == ()
+    reports.keep(path, [report()])
+    assert reports.read(path) == (report(),)
 
 
 @pytest.mark.parametrize("name", ["../sglang.service", "a/b.service", "sglang", "", "x y.service"])
