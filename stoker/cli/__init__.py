@@ -1,6 +1,7 @@
 """The `stoker` command."""
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -9,12 +10,14 @@ from types import ModuleType
 
 from stoker.refused import Refused
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 ALONE = ("diagnose", "explain")
 """Commands that ask no host: they need no pyinfra, whose import alone takes a second."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
+    _require_streams()
     given = list(sys.argv[1:] if words is None else words)
     if given[:1] and given[0] in ALONE:
         return _in_a_sentence(given)
@@ -48,11 +51,29 @@ def _main(given: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:  # nobody reads on, as of `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
         return 1
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _say_no_more()
+        print(f"cannot write the answer: {error.strerror}; free some space", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _require_streams() -> None:
+    """What the shell closed (`>&-`) is nothing: empty to read, and gone once written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _say_no_more() -> None:
+    """What is still to be written goes nowhere: at the end Python would fail with it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _commands(first: list[str]) -> list[ModuleType]:

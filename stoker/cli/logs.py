@@ -144,5 +144,6 @@ def _why(error: Exception) -> str:
 
 
 def _refused(name: str, why: str) -> Refused:
-    shown = "standard input" if name == STDIN else name
+    plain = "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in name)
+    shown = "standard input" if name == STDIN else plain
     return Refused(f"cannot diagnose {shown}: {why}")

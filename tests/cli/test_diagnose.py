@@ -222,6 +222,36 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT TESTED: no /dev/full")
+def test_an_answer_that_cannot_be_written_is_no_fault_of_the_log(tmp_path: Path) -> None:
+    log = put(tmp_path, "log", "nothing\n")
+    command = f"{shlex.join([*STOKER, 'diagnose', log])} >/dev/full"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    told = "cannot write the answer: No space left on device; free some space\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.parametrize(
+    ("name", "closed", "code"), [("log", ">&-", 1), ("log", "2>&-", 1), ("-", "<&-", 2)]
+)
+def test_a_closed_stream_is_no_traceback(name: str, closed: str, code: int, tmp_path: Path) -> None:
+    name = name if name == "-" else put(tmp_path, name, "nothing\n")
+    command = f"{shlex.join([*STOKER, 'diagnose', name])} {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_name_moves_no_terminals_cursor(
+    tmp_path: Path, read: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = put(tmp_path, "a\x1b[2J\nb", "oom")
+    cli.main(["diagnose", name, f"{name}2"])
+    told = capsys.readouterr()
+    assert "a\N{MIDDLE DOT}[2J\N{MIDDLE DOT}b: it is full" in told.out
+    assert "\x1b" not in told.out + told.err
+
+
 def test_what_is_read_is_counted_for_the_progress(tmp_path: Path) -> None:
     counted: list[int] = []
     path = put(tmp_path, "log", b"x" * 1_000_000)

@@ -6,7 +6,17 @@ from stoker.health.crash.verdict import HEALTHY, Verdict
 
 
 def paragraph(verdict: Verdict, what: str) -> list[str]:
-    """Lines about `what` (a unit, a file): the cause, its line, what to do, where to read more."""
+    """Lines about `what` (a unit, a file): the cause, its line, what to do, where to read more.
+
+    What would move a terminal's cursor is a dot: names and texts may come from anybody.
+    """
+    return [
+        "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in line)
+        for line in _told(verdict, what)
+    ]
+
+
+def _told(verdict: Verdict, what: str) -> list[str]:
     told = [f"{what}: {verdict.cause}"]
     if verdict.name == HEALTHY:
         return told
