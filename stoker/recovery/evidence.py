@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 from typing import Any
 
 from stoker.recovery import host_side
@@ -16,9 +17,17 @@ def add_to(commands: Any) -> None:
     told = "what this node saw of a container since a time; changes nothing"
     parser = commands.add_parser("evidence", help=told, description=told)
     parser.add_argument("vmid", type=int)
-    parser.add_argument("--since", type=float, required=True, help="seconds since 1970")
+    parser.add_argument("--since", type=_moment, required=True, help="seconds since 1970")
     parser.add_argument("--no-smi", action="store_true", help="do not ask nvidia-smi")
     parser.set_defaults(run=run)
+
+
+def _moment(text: str) -> float:
+    """Seconds since 1970; ValueError: no time, as nan and inf, which JSON does not know."""
+    seconds = float(text)
+    if not math.isfinite(seconds):
+        raise ValueError(text)
+    return seconds
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -225,3 +225,11 @@ def test_a_log_that_cannot_be_read_is_said_with_its_reason(real: Machine, tmp_pa
     log = host_side.kernel_since.read(real, SINCE)
     assert (log.messages, log.complete) == ((), False)
     assert log.missing == "the kernel's log: dmesg: read kernel buffer failed: not permitted"
+
+
+@pytest.mark.parametrize("since", ["nan", "inf", "-inf", "yesterday", ""])
+def test_a_time_that_is_none_is_refused(since: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["evidence", "200", f"--since={since}"])
+    assert ended.value.code == 2
+    assert "--since" in capsys.readouterr().err
