@@ -33,7 +33,11 @@ def died(unit: str, said: Mapping[str, str] = os.environ) -> None:
     counter = oom.counter()
     earlier = before[-1].oom_counter if before else None
     kills = oom.since(counter, earlier)
-    death = replace(death, asked=False, oom_kills=None if earlier is None else kills)
+    death = replace(
+        death,
+        asked=False if state.active else None,  # of a systemd that does not answer nobody knows
+        oom_kills=None if earlier is None else kills,
+    )
     verdict = _with(judged(state, invocation).with_end(death), kills)
     say(unit, paragraph(verdict, unit))
     made = Report(time.time(), invocation, death, verdict, kills, counter)

@@ -51,6 +51,26 @@ def test_a_death_is_told_in_the_units_journal_and_kept(said: list[str], tmp_path
     assert (one.invocation, one.death.status, one.death.restarts) == (START, "2", 1)
 
 
+def test_a_report_says_that_no_stop_was_asked_for_and_what_the_oom_killer_did_since_the_last(
+    said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([3, 3, 5])
+    monkeypatch.setattr(died.oom, "counter", lambda: next(counts))
+    for _ in range(3):
+        assert __main__.main(["died", UNIT]) == 0
+    kept = [one.death for one in reports.read(str(tmp_path / "reports.json"))]
+    assert [(one.asked, one.oom_kills) for one in kept] == [(False, None), (False, 0), (False, 2)]
+
+
+def test_a_systemd_that_does_not_answer_says_nothing_of_a_stop(
+    said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs.put(tmp_path, monkeypatch, systemctl="exit 1")
+    assert __main__.main(["died", UNIT]) == 0
+    (one,) = reports.read(str(tmp_path / "reports.json"))
+    assert one.death.asked is None
+
+
 def test_a_stop_that_was_asked_for_is_no_death(
     said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
