@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stoker.health.crash import versions
-from stoker.health.crash.rules import KEY, ROLES, VOICES, literal
+from stoker.health.crash.rule import ROLES, VOICES
+from stoker.health.crash.rules import KEY, literal
 from stoker.health.crash.verdict import CONFIDENCES, HEALTHY, PHASES
 
 # Key -> its kind, and whether it may be left out.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stoker.health.crash import phases, rules
+from stoker.health.crash import phases
 from stoker.health.crash.line import Line
+from stoker.health.crash.rule import Rule
 from stoker.health.crash.runs import Candidate, Ending, Run
 from stoker.health.crash.sieve import BATCHES, DECODE, Sieve
 
@@ -28,9 +29,7 @@ class Record:
         """Failed runs before this one, each started again by systemd: the first, and the first
         that has a cause."""
 
-    def add(
-        self, line: Line, rule: rules.Rule, found: dict[str, str], fatal: bool | None = None
-    ) -> None:
+    def add(self, line: Line, rule: Rule, found: dict[str, str], fatal: bool | None = None) -> None:
         """A line that a rule fits may be the cause of the run's end."""
         self.run.add(
             Candidate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stoker.health.crash.phases import Phases
-from stoker.health.crash.rules import Rule
+from stoker.health.crash.rule import Rule
 
 _MOST_CANDIDATES = 256
 

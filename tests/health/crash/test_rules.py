@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from stoker.health.crash import rules
+from stoker.health.crash import rows, rule
 
 
 def test_a_rows_expression_is_compiled_when_it_is_first_tried(
@@ -15,9 +15,9 @@ def test_a_rows_expression_is_compiled_when_it_is_first_tried(
         tried.append(text)
         return compiled(text)
 
-    pattern = rules.Pattern("(?P<a>x+)y")
-    monkeypatch.setattr(rules.re, "compile", compile_)
-    assert rules.made(next(iter(rules.rows.of("crash_causes")))) and tried == []
+    pattern = rule.Pattern("(?P<a>x+)y")
+    monkeypatch.setattr(rule.re, "compile", compile_)
+    assert rule.made(next(iter(rows.of("crash_causes")))) and tried == []
     assert pattern.match("zxxy") is None
     assert (pattern.match("xxy") or {})["a"] == "xx" and tried == ["(?P<a>x+)y"]
     assert pattern.search("zxxy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stoker.health.crash import rules, versions
+from stoker.health.crash import rule, rules, versions
 from stoker.health.crash.diagnosing import diagnose
 
 ORDERED = (
@@ -82,7 +82,7 @@ def test_a_row_that_another_version_prints_gives_way_to_one_that_fits(
 ) -> None:
     text = "Watchdog timeout (self.watchdog_timeout=300)"
     old = next(rule for rule, _ in rules.of_message(text))
-    new = rules.made({**ROW, "id": "new", "sglang": ">=0.5.9", "pattern": "Watchdog timeout"})
+    new = rule.made({**ROW, "id": "new", "sglang": ">=0.5.9", "pattern": "Watchdog timeout"})
     monkeypatch.setattr(rules, "_messages", lambda: {"Watc": (old, new)})
     first = {
         version: next(rules.of_message(text, version))[0].id for version in ("", "0.5.6", "0.5.12")
