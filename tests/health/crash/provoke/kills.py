@@ -8,10 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 
+from tests.health.crash.provoke import world
 from tests.health.crash.provoke.scenario import Scenario
 from tests.health.crash.provoke.server import Server
 
 _SCHEDULER, _DETOKENIZER = "sglang::scheduler", "sglang::detokenizer"
+# What the scheduler is called while it imports.
+_CHILD = f"{world.VENV}/bin/python\0-c\0from multiprocessing.spawn"
 
 
 def _killed(title: str, number: signal.Signals) -> Callable[[Server], object]:
@@ -25,10 +28,12 @@ def _killed(title: str, number: signal.Signals) -> Callable[[Server], object]:
     return act
 
 
-def _loading(title: str, number: signal.Signals) -> Callable[[Server], object]:
+def _loading(number: signal.Signals) -> Callable[[Server], object]:
     def act(server: Server) -> object:
-        server.kill(title, number)
-        return f"{number.name} to {title} as soon as it was there"
+        server.find(_CHILD)
+        time.sleep(3)
+        server.kill(_CHILD, number)
+        return f"{number.name} to the scheduler while it imported"
 
     return act
 
@@ -96,8 +101,8 @@ ALL = {
     "abort_scheduler": Scenario(act=_killed(_SCHEDULER, signal.SIGABRT)),
     "bus_error_scheduler": Scenario(act=_killed(_SCHEDULER, signal.SIGBUS)),
     "killed_scheduler_decoding": Scenario(act=_decoding),
-    "killed_scheduler_loading": Scenario(act=_loading(_SCHEDULER, signal.SIGKILL)),
-    "segfault_scheduler_loading": Scenario(act=_loading(_SCHEDULER, signal.SIGSEGV)),
+    "killed_scheduler_loading": Scenario(act=_loading(signal.SIGKILL)),
+    "segfault_scheduler_loading": Scenario(act=_loading(signal.SIGSEGV)),
     "killed_one_rank": Scenario(_TP, act=_killed(_SCHEDULER, signal.SIGKILL)),
     "killed_detokenizer": Scenario(act=_killed(_DETOKENIZER, signal.SIGKILL)),
     "killed_main": Scenario(act=_main(signal.SIGKILL)),

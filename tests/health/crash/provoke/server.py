@@ -49,12 +49,13 @@ class Server:
         return self.saw(READY)
 
     def find(self, title: str, seconds: float = 120) -> int:
-        """The process whose title begins so, once there is one."""
+        """The first process whose command line begins so, once there is one."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
-                if path.read_bytes().startswith(title.encode()):
-                    return int(path.parent.name)
+            lines = Path("/proc").glob("[0-9]*/cmdline")
+            found = [p.parent.name for p in lines if p.read_bytes().startswith(title.encode())]
+            if found:
+                return min(map(int, found))
             time.sleep(0.05)
         raise TimeoutError(title)
 
