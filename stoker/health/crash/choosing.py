@@ -74,13 +74,7 @@ def chosen(run: Run) -> Candidate | None:
     hints = [one for one in live if _role(one) == "hint"]
     if guesses and hints:
         return hints[0]
-    return guesses[0] if guesses else _told_best(echoes)
-
-
-def _told_best(echoes: list[Candidate]) -> Candidate | None:
-    """The first of the echoes; of its chain of exceptions the last, which says the most."""
-    same = [one for one in echoes if one.chain and one.chain == echoes[0].chain]
-    return next(iter([*same[-1:], *echoes]), None)
+    return next(iter([*guesses, *echoes]), None)
 
 
 def survived(one: Candidate, run: Run) -> bool:

@@ -101,9 +101,16 @@ def _fatal(context: str) -> bool | None:
 
 
 def _in_other_words(raised: Raised, hit: rules.Hit | None, known: list[Candidate]) -> bool:
-    """Whether it says again, for a human, what the one before it in the chain said."""
-    names = [one.rule.name for one in known if one.rule]
-    return raised.direct and hit is not None and hit.rule.name in names
+    """Whether it says again, for a human, what the one before it in the chain said.
+
+    Or that one was an echo, a lost pipe say, and this one may say of whom.
+    """
+    ruled = [one.rule for one in known if one.rule]
+    if hit is None:
+        return False
+    if all(rule.role == "echo" for rule in ruled):
+        return True
+    return raised.direct and hit.rule.name in [rule.name for rule in ruled]
 
 
 def _where(raised: Raised) -> dict[str, str]:
