@@ -38,7 +38,8 @@ def _failed(outcome: Outcome, cause: Candidate, year: int | None, version: str) 
     told = line if line.rule else cause
     rule = cause.rule
     confidence = rule.confidence if rule else "medium"
-    if rule and rule.role == "hint":
+    # A node's log alone does not say which container and GPU are the server's.
+    if (rule and rule.role == "hint") or not cause.number:
         confidence = "medium"
     if rule and not rule.prints(version):
         confidence = "low"
