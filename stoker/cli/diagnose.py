@@ -64,8 +64,12 @@ def diagnosed(name: str, dmesg: str | None = None) -> Verdict:
     from stoker.health.crash.diagnosing import diagnose
 
     with _progress(name) as count:
-        log = logs.chunks(name, count)
+        log = logs.chunks(name, count, _note)
         return diagnose(log, dmesg=logs.chunks(dmesg) if dmesg else ())
+
+
+def _note(said: str) -> None:
+    print(wording.shown(said, LONGEST), file=sys.stderr)
 
 
 def _tell(name: str, verdict: Verdict, as_json: bool) -> None:

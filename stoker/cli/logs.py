@@ -42,17 +42,21 @@ def size(name: str) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def chunks(name: str, count: Callable[[int], object] = lambda read: None) -> Iterator[bytes]:
+def chunks(
+    name: str,
+    count: Callable[[int], object] = lambda read: None,
+    note: Callable[[str], object] = lambda said: None,
+) -> Iterator[bytes]:
     """The log in blocks, unpacked if it is gzip, however it is called; `-` is standard input.
 
-    `count` is told how many bytes were read each time. Raises `Refused`, at once or on the way, if
-    it cannot be read or is no text.
+    `count` is told how many bytes were read each time, `note` that the end of it is missing. Raises
+    `Refused`, at once or on the way, if it cannot be read or is no text.
     """
     blocks = _read(name, _opened(name), count)
     first = next(blocks, b"")
     blocks = chain([first], blocks) if first else blocks
     if first.startswith(_GZIP):
-        blocks = _unpacked(name, blocks)
+        blocks = _unpacked(name, blocks, note)
         first = next(blocks, b"")
         blocks = chain([first], blocks)
     if not first:
@@ -102,11 +106,12 @@ def _read(name: str, file: int, count: Callable[[int], object]) -> Iterator[byte
         os.close(file)
 
 
-def _unpacked(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _unpacked(name: str, blocks: Iterator[bytes], note: Callable[[str], object]) -> Iterator[bytes]:
     """gzip's contents, of several members too; where it was cut off, what there is."""
     member = zlib.decompressobj(wbits=31)
     for block in blocks:
-        while block:
+        more = True
+        while more:
             try:
                 unpacked = member.decompress(block, BLOCK)
             except zlib.error:
@@ -114,11 +119,14 @@ def _unpacked(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
             if unpacked:
                 yield unpacked
             block = member.unconsumed_tail
+            more = bool(block) or len(unpacked) == BLOCK
             if member.eof:
                 block = member.unused_data
                 if not block.startswith(_GZIP[:1]):  # the end, or padding
-                    break
-                member = zlib.decompressobj(wbits=31)
+                    return
+                more, member = True, zlib.decompressobj(wbits=31)
+    if not member.eof:
+        note(f"{_shown(name)}: its gzip data is cut off, so the end of the log is missing")
 
 
 def _no_text(head: bytes) -> str:
@@ -128,6 +136,9 @@ def _no_text(head: bytes) -> str:
             return what
     if head[257:262] == b"ustar":
         return "a tar archive; unpack it and name the log in it"
+    letters, others = head[0:400:2], head[1:400:2]
+    if len(head) >= 40 and not any(others) and all(letters):
+        return _PACKED[b"\xff\xfe"].replace("-f UTF-16 ", "-f UTF-16LE ")
     # A crash leaves blocks of zeros in a log. They alone make no binary file of it.
     written = head.replace(b"\0", b"")
     other = len(written.translate(None, delete=_TEXT))
@@ -144,6 +155,9 @@ def _why(error: Exception) -> str:
 
 
 def _refused(name: str, why: str) -> Refused:
+    return Refused(f"cannot diagnose {_shown(name)}: {why}")
+
+
+def _shown(name: str) -> str:
     plain = "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in name)
-    shown = "standard input" if name == STDIN else plain
-    return Refused(f"cannot diagnose {shown}: {why}")
+    return "standard input" if name == STDIN else plain

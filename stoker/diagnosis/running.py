@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from typing import IO
@@ -36,6 +35,8 @@ def answer(words: list[str], limit_s: float = ANSWER_S) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failed(f"{words[0]}: {error}") from None
+    except MemoryError:
+        raise Failed(f"{words[0]} printed more than there is memory for") from None
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise Failed(f"{words[0]} ended with {done.returncode}: {said or 'nothing'}")
@@ -54,13 +55,14 @@ def output(words: list[str], most_bytes: int) -> Iterator[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_ENVIRONMENT,
+            bufsize=0,  # so that a read gives what there is
         )
     except OSError as error:
         raise Failed(f"{words[0]}: {error.strerror}") from None
     try:
         assert process.stdout is not None and process.stderr is not None
         sent = 0
-        while sent < most_bytes and (chunk := os.read(process.stdout.fileno(), CHUNK_BYTES)):
+        while sent < most_bytes and (chunk := process.stdout.read(CHUNK_BYTES)):
             sent += len(chunk)
             yield chunk
         if not sent and process.wait() != 0:

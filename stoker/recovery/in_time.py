@@ -7,6 +7,7 @@ behind if even that does not end it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -122,7 +123,8 @@ def _collected(reading: int, count: int, budget: Budget) -> list[Any]:
 
 def _end(pid: int) -> None:
     """Kill the child; if it does not end at once it is remembered and left alone."""
-    os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # reaped already, as gevent does where it is
+        os.kill(pid, signal.SIGKILL)
     _abandoned.add(pid)
     end = time.monotonic() + _DYING_S
     while not _reap(pid) and time.monotonic() < end:

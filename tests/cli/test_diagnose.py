@@ -86,6 +86,17 @@ def test_gzip_is_known_by_its_first_bytes_in_several_members_and_cut_off(
     assert text.startswith(read[1][0]) and len(read[1][0]) > 100_000
 
 
+def test_a_packed_log_that_was_cut_off_is_said_to_be_and_a_whole_one_is_not(
+    tmp_path: Path, read: list[tuple[bytes, bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = gzip.compress(b"a" * (40 << 20))  # 1,000 times its size, so blocks end anywhere
+    assert cli.main(["diagnose", put(tmp_path, "whole.gz", packed)]) == 0
+    assert capsys.readouterr().err == ""
+    assert len(read[0][0]) == 40 << 20
+    assert cli.main(["diagnose", put(tmp_path, "cut.gz", packed[:-5000])]) == 0
+    assert "the end of the log is missing" in capsys.readouterr().err
+
+
 def test_standard_input_is_read_packed_or_not(
     tmp_path: Path, read: list[tuple[bytes, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +136,10 @@ NO_LOGS = {
     "xz": (b"\xfd7zXZ\0\0\4", "it is compressed by xz; unpack it first"),
     "zst": (b"\x28\xb5\x2f\xfd\4", "it is compressed by zstd; unpack it first"),
     "journal": (b"LPKSHHRH\0\0", "it is a journal of systemd; export it first"),
+    "utf-16 unmarked": (
+        "[2026-04-14 05:12:02] It died.\n".encode("utf-16-le") * 9,
+        "it is text in UTF-16",
+    ),
     "tar.gz": (gzip.compress(b"a/b.log".ljust(257, b"\0") + b"ustar  \0"), "it is a tar archive"),
     "damaged.gz": (DAMAGED, "its gzip data is damaged"),
 }
