@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from stoker.cli.hosts import connected
-from stoker.facts.deaths import DeathReports, Deaths
-from stoker.facts.servers import Server, Servers
-from stoker.facts.startup import Answer, Question, Tokens
-from stoker.pct.errors import PctError
-
-SERVING = "serving"
+from stoker.facts.deaths import DeathReports, Deaths, UnitDeath, UnitDeaths
+from stoker.facts.server_state import SERVES, first_of_loop, questions, state_of
+from stoker.facts.servers import AskedServers, Server
+from stoker.facts.startup import Answer, Tokens
+from stoker.pct.closed import closed
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,8 @@ class Row:
     host: str
     unit: str = ""
     state: str = ""
-    """serving, outdated (serves, but not what is on disk), loading, restarting, failed, stopped,
-    missing (a flag set without a unit), unreachable."""
+    """As `state_of` says; missing (a flag set without a unit); of a host without rows of units:
+    stopped, frozen, unreachable."""
     flagset: str = ""
     sglang: str = ""
     url: str = ""
@@ -62,20 +60,25 @@ def run(arguments: argparse.Namespace) -> int:
         print()
     else:
         _print(rows)
-    return 0 if rows and all(row.state in (SERVING, "outdated") for row in rows) else 1
+    return 0 if rows and all(row.state in SERVES for row in rows) else 1
 
 
 def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     """The servers of one host."""
-    if problem := _closed(host):
-        return [Row(host.name, state="unreachable", problem=problem)]
-    servers: dict[str, Server] = host.get_fact(Servers)
-    questions = tuple(_questions(servers, ask))
-    answers = host.get_fact(Tokens, questions=questions) if questions else {}
-    down = any(server.active != "active" for server in servers.values())
-    died = host.get_fact(DeathReports) if down else {}
+    if shut := closed(host.connector):
+        return [Row(host.name, state=shut.state, problem=shut.why)]
+    servers: dict[str, Server] | None = host.get_fact(AskedServers, _ignore_errors=True)
+    if servers is None:
+        return [Row(host.name, state="unreachable", problem="it could not be asked; run again")]
+    words: dict[str, Any] = {"prompt": ask, "max_tokens": 64} if ask else {}
+    asked = questions(servers.values(), **words)
+    answers = host.get_fact(Tokens, questions=asked, _ignore_errors=True) if asked else {}
+    down = [unit for unit in sorted(servers) if unit not in answers or answers[unit].error]
+    died = host.get_fact(DeathReports, _ignore_errors=True) if down else {}
+    mute = tuple(unit for unit in down if unit in answers)
+    judged = host.get_fact(UnitDeaths, units=mute, _ignore_errors=True) if mute else {}
     rows = [
-        _row(host.name, servers[unit], answers.get(unit), ask, died.get(unit))
+        _row(host.name, servers[unit], answers.get(unit), ask, died.get(unit), judged.get(unit))
         for unit in sorted(servers)
     ]
     there = {server.flagset for server in servers.values()}
@@ -83,48 +86,13 @@ def rows_of(host: Any, ask: str | None = None) -> list[Row]:
     return rows + [Row(host.name, state="missing", flagset=name) for name in lacking]
 
 
-def _closed(host: Any) -> str:
-    """Why nothing can be asked there, in a sentence; empty if it can.
-
-    A fact would not tell: it takes its default where the container is stopped or absent.
-    """
-    vmid = getattr(host.connector, "vmid", None)
-    if vmid is None:
-        return ""
-    try:
-        host.connector.node.run("true", vmid=vmid)
-    except PctError as error:
-        return str(error)
-    return ""
-
-
-def _questions(servers: dict[str, Server], ask: str | None) -> Iterator[Question]:
-    for server in servers.values():
-        if server.active == "active" and server.main_pid and server.words:
-            words = {"prompt": ask, "max_tokens": 64} if ask else {}
-            yield Question(
-                server.unit,
-                server.words[0],
-                server.local_url,
-                server.model,
-                server.main_pid,
-                **words,  # type: ignore[arg-type]
-            )
-
-
-def state_of(server: Server, answer: Answer | None) -> str:
-    """The state in one word; see `Row.state`."""
-    if server.sub == "auto-restart":
-        return "restarting"
-    if server.active == "active":
-        if answer is None or answer.error:
-            return "loading"
-        return SERVING if server.running_digest == server.disk_digest else "outdated"
-    return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
-
-
-def _problem(server: Server, answer: Answer | None, died: Deaths | None) -> str:
+def _problem(server: Server, state: str, answer: Answer | None, died: Deaths | None) -> str:
     """Why it does not answer, or how it ended and of what."""
+    if state == "unreachable":
+        return "it runs, but it could not be asked for a token; run again"
+    again = first_of_loop(server, died.reports) if died and state == "restarting" else None
+    if again:
+        return f"{again.verdict.name}: {again.verdict.cause}"
     if answer:
         return answer.error or ""
     ended = server.result.replace("success", "")
@@ -136,18 +104,25 @@ def _problem(server: Server, answer: Answer | None, died: Deaths | None) -> str:
 
 
 def _row(
-    host: str, server: Server, answer: Answer | None, ask: str | None, died: Deaths | None
+    host: str,
+    server: Server,
+    answer: Answer | None,
+    ask: str | None,
+    died: Deaths | None,
+    judged: UnitDeath | None,
 ) -> Row:
+    verdict = judged.verdict if judged else None
+    state = state_of(server, answer, verdict, died.reports if died else ())
     return Row(
         host=host,
         unit=server.unit,
-        state=state_of(server, answer),
+        state=state,
         flagset=server.flagset,
         sglang=server.sglang,
         url=server.url,
         since=server.since.isoformat() if server.since and server.main_pid else "",
         pid=server.main_pid,
-        problem=_problem(server, answer, died),
+        problem=_problem(server, state, answer, died),
         answer=answer.text if answer and ask else "",
     )
 
@@ -157,7 +132,9 @@ def _print(rows: list[Row]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     table = Table("host", "unit", "state", "flag set", "SGLang", "URL", "since")
     for row in rows:
-        colour = "green" if row.state == SERVING else "yellow" if row.state == "loading" else "red"
+        colour = (
+            "green" if row.state == SERVES[0] else "yellow" if row.state == "loading" else "red"
+        )
         state = f"[{colour}]{row.state}[/]"
         since = row.since.removesuffix("+00:00").replace("T", " ")
         table.add_row(row.host, row.unit, state, row.flagset, row.sglang, row.url, since)

@@ -42,7 +42,7 @@ def judged(state: UnitState, invocation: str, limit_s: float = LOG_S) -> Judged:
     told = unit_file.told(state.fragment)
     hiding = Hiding(unit_file.secrets(state.env_files, told.get("Secrets", "")))
     log = Log(invocation)
-    verdict = _numbered(_verdict(log, told.get("SGLang", ""), limit_s), log)
+    verdict = numbered(_verdict(log, told.get("SGLang", ""), limit_s), log.cut_after)
     return Judged(hiding.verdict(verdict), hiding.lines(log.last_lines()))
 
 
@@ -80,9 +80,11 @@ def _details(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"last line: {line}" for line in lines[-3:])
 
 
-def _numbered(verdict: Verdict, log: Log) -> Verdict:
-    """A line after what was left out has no number that anybody could look up."""
-    cut = log.cut_after
+def numbered(verdict: Verdict, cut: int | None) -> Verdict:
+    """A line after what was left out has no number that anybody could look up.
+
+    `cut`: whole lines before that; None: nothing was left out.
+    """
     if cut is None:
         return verdict
     details = tuple(_unnumbered(detail, cut) for detail in verdict.details)

@@ -5,11 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from stoker.diagnosis.journal import LAST_LINES
+from stoker.diagnosis.judging import numbered
 from stoker.diagnosis.loops import loop
+from stoker.diagnosis.secrecy import Hiding
 from stoker.facts.deaths import UnitDeath, UnitDeaths
-from stoker.facts.servers import Server, Servers
-from stoker.facts.start_log import StartLog
-from stoker.facts.startup import Answer, Question, Tokens
+from stoker.facts.server_state import WELL, first_of_loop, questions, state_of
+from stoker.facts.servers import AskedServers, Server
+from stoker.facts.start_log import MOST_BYTES, StartLog
+from stoker.facts.startup import Answer, Tokens
 from stoker.health.crash.beside import BEFORE_S
 from stoker.health.crash.death import Death
 from stoker.health.crash.diagnosing import diagnose
@@ -17,14 +21,10 @@ from stoker.health.crash.joining import joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.operations.from_node import host_side
-from stoker.pct.errors import Frozen, PctError, Stopped
+from stoker.pct.closed import closed
+from stoker.pct.errors import PctError
 
-WELL = ("serving", "loading")
-_UP = ("ready", "prefill", "decode", "serving")
-_SAYS_NOTHING = (HEALTHY, "silent_death")
-"""Of a log that goes on: nothing in it is wrong, but it may not have come to its end yet."""
 _UNKNOWN_SINCE_S = 3600
-_ASKED = "a warning above says that its container could not be asked"
 _HERE = (
     "  judged by its last start alone: the container has no diagnose.pyz of this version, or that "
     "gave no answer in time; a deploy places it"
@@ -39,8 +39,7 @@ class Finding:
     unit: str
     """Empty: the host itself."""
     state: str
-    """serving; loading; silent (runs and gives no token, though by its log it is up or has failed);
-    restarting, failed, stopped; missing (a flag set without a unit); of a host: stopped, frozen,
+    """As `state_of` says; missing (a flag set without a unit); of a host: stopped, frozen,
     unreachable."""
     since: float | None = None
     """Start of what runs, end of what does not; seconds since 1970."""
@@ -59,9 +58,12 @@ class Finding:
 def of(host: Any) -> list[Finding]:
     """What there is to say of a container, or of a machine that serves without one."""
     try:
-        if closed := _closed(host):
-            return [closed]
-        servers: dict[str, Server] = host.get_fact(Servers, _ignore_errors=True)
+        if shut := closed(host.connector):
+            said = shut.why.replace("cannot enter", "cannot diagnose", 1)
+            return [Finding(host.name, "", shut.state, lines=(f"{host.name}: {said}",))]
+        servers: dict[str, Server] | None = host.get_fact(AskedServers, _ignore_errors=True)
+        if servers is None:
+            return [_unasked(host)]
         deaths: dict[str, UnitDeath] = host.get_fact(UnitDeaths, _ignore_errors=True)
         answers = _answers(host, servers.values())
         found = [_of_unit(host, one, deaths.get(one.unit), answers) for one in servers.values()]
@@ -76,56 +78,46 @@ def unreachable(host: Any) -> Finding:
     return Finding(host.name, "", "unreachable", lines=(told,))
 
 
-def _closed(host: Any) -> Finding | None:
-    """Why nothing can be asked there. A fact would not tell: it takes its default."""
-    vmid = getattr(host.connector, "vmid", None)
-    if vmid is None:
-        return None
-    try:
-        host.connector.node.run("true", vmid=vmid)
-    except PctError as error:
-        kinds = ((Stopped, "stopped"), (Frozen, "frozen"))
-        state = next((name for kind, name in kinds if isinstance(error, kind)), "unreachable")
-        said = str(error).replace("cannot enter", "cannot diagnose", 1)
-        return Finding(host.name, "", state, lines=(f"{host.name}: {said}",))
-    return None
+def _unasked(host: Any) -> Finding:
+    told = (
+        f"{host.name}: it could not be asked, so nothing is known of its units; see above, and "
+        "run again"
+    )
+    return Finding(host.name, "", "unreachable", lines=(told,))
+
+
+def _answers(host: Any, servers: Iterable[Server]) -> dict[str, Answer]:
+    """Unit -> what the process that runs said to a request for a token."""
+    asked = questions(servers)
+    if not asked:
+        return {}
+    told: dict[str, Answer] = host.get_fact(Tokens, questions=asked, _ignore_errors=True)
+    return told
 
 
 def _missing(host: Any, servers: dict[str, Server]) -> Iterator[Finding]:
     there = {server.flagset for server in servers.values()}
     for name in host.data.get("flagsets") or []:
         if name not in there:
-            told = (
-                f"{host.name}: flag set {name} has no unit that is seen; deploy it, unless {_ASKED}"
-            )
+            told = f"{host.name}: flag set {name} has no unit that is seen; deploy it"
             yield Finding(host.name, "", "missing", lines=(told,))
-
-
-def _answers(host: Any, servers: Iterable[Server]) -> dict[str, Answer]:
-    """Unit -> what the process that runs said to a request for a token."""
-    questions = tuple(
-        Question(one.unit, one.words[0], one.local_url, one.model, one.main_pid)
-        for one in servers
-        if one.active == "active" and one.main_pid and one.words
-    )
-    if not questions:
-        return {}
-    told: dict[str, Answer] = host.get_fact(Tokens, questions=questions, _ignore_errors=True)
-    return told
 
 
 def _of_unit(
     host: Any, server: Server, told: UnitDeath | None, answers: dict[str, Answer]
 ) -> Finding:
     answer = answers.get(server.unit)
-    state = state_of(server, answer, told.verdict if told else None)
-    if state == "loading" and told and (first := _first_of_loop(server, told)):
-        state, told = "restarting", first
+    state = state_of(server, answer, told.verdict if told else None, told.reports if told else ())
     since = server.since.timestamp() if server.since else None
     if state in WELL:
         verdict = told.verdict if told else None
         return Finding(host.name, server.unit, state, since, verdict, remark=_remark(told))
     what = f"{host.name} {server.unit}"
+    if state == "unreachable":
+        line = f"{what}: it runs, but it could not be asked for a token; see above, and run again"
+        return Finding(host.name, server.unit, state, since, lines=(line,))
+    if told and state == "restarting" and (first := first_of_loop(server, told.reports)):
+        told = replace(told, death=first.death, verdict=first.verdict)
     if state == "stopped" and (told is None or told.death is None):
         line = f"{what}: it is stopped, and did not die; start it, or take it out of the inventory"
         return Finding(host.name, server.unit, state, lines=(line,))
@@ -139,34 +131,17 @@ def _of_unit(
     return Finding(host.name, server.unit, state, ended or since, verdict, lines)
 
 
-def _first_of_loop(server: Server, told: UnitDeath) -> UnitDeath | None:
-    """The failure that began the restart loop in which it is loading now; None: it is in none."""
-    deaths = loop(told.reports)
-    if not deaths or deaths[-1].death.restarts + 1 != server.restarts:
-        return None
-    return replace(told, death=deaths[0].death, verdict=deaths[0].verdict)
-
-
 def _judged_here(host: Any, server: Server, since: float | None) -> UnitDeath:
     """Of a container that cannot judge by itself: its last start, of which systemd says less."""
     lines = host.get_fact(StartLog, invocation=server.invocation, _ignore_errors=True)
-    verdict = diagnose([f"{line}\n".encode() for line in lines], server.sglang)
+    log = [f"{line}\n".encode() for line in lines]
+    verdict = diagnose(log, server.sglang)
+    if sum(map(len, log)) >= MOST_BYTES:  # what came before is not there: no line has its number
+        verdict = numbered(verdict, cut=0)
+    hiding = Hiding(())
     death = Death(server.unit, server.result, "", "", since, None, server.restarts)
-    return UnitDeath(server.unit, death, verdict, (), tuple(lines[-20:]))
-
-
-def state_of(server: Server, answer: Answer | None, verdict: Verdict | None) -> str:
-    """The state in one word, see `Finding.state`."""
-    if server.sub == "auto-restart":
-        return "restarting"
-    if server.active == "active":
-        if answer is not None and not answer.error:
-            return "serving"
-        if verdict is None:
-            return "loading"
-        wrong = verdict.phase in _UP or verdict.name not in _SAYS_NOTHING
-        return "silent" if wrong else "loading"
-    return {"failed": "failed", "activating": "loading"}.get(server.active, "stopped")
+    last = hiding.lines(lines[-LAST_LINES:])
+    return UnitDeath(server.unit, death, hiding.verdict(verdict), (), last)
 
 
 def _since(death: Death | None, started: float | None) -> float:

@@ -7,9 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stoker.facts.server_state import WELL
 from stoker.health import wording
 from stoker.health.crash.verdict import HEALTHY
-from stoker.operations.findings import WELL, Finding, at
+from stoker.operations.findings import Finding, at
 
 LONGEST = 2000
 """Letters of a line."""

@@ -49,10 +49,8 @@ def test_whatever_the_classifier_meets_the_report_is_kept(monkeypatch: pytest.Mo
 
 
 def test_after_what_was_left_out_no_line_has_a_number() -> None:
-    log = Log("f" * 32)
     late = replace(OOM, line=99, details=("line 98: a", "line 7: b", "systemd: c"))
-    assert judging._numbered(late, log) == late
-    log.cut_after = 50
-    shown = judging._numbered(late, log)
+    assert judging.numbered(late, None) == late
+    shown = judging.numbered(late, 50)
     assert (shown.line, shown.details) == (None, ("a", "line 7: b", "systemd: c"))
-    assert judging._numbered(replace(OOM, line=42), log).line == 42
+    assert judging.numbered(replace(OOM, line=42), 50).line == 42

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stoker.facts.servers import REDACT, Servers
+from stoker.facts.servers import REDACT, AskedServers, Servers
 from stoker.facts.staging import Stages
 from stoker.serving.secrecy import redacted
 
@@ -58,6 +58,21 @@ def test_a_killed_unit_waits_for_its_restart() -> None:
 
 def test_no_units_and_no_container_yet_are_no_servers() -> None:
     assert Servers().process(lines("servers-none.txt")) == Servers.default() == {}
+
+
+def test_a_container_that_was_asked_is_told_from_one_that_did_not_answer() -> None:
+    told = lines("servers.txt")
+    assert AskedServers().process([*told, "Asked=yes"]) == Servers().process(told)
+    assert AskedServers().process(["Asked=yes"]) == {}
+    assert AskedServers().process(told) is None
+    assert AskedServers().default() is None
+
+
+def test_its_script_says_at_its_end_that_it_was_asked() -> None:
+    done = subprocess.run(
+        ["sh", "-c", str(AskedServers().command().get_raw_value())], capture_output=True, text=True
+    )
+    assert AskedServers().process(done.stdout.splitlines()) == {}
 
 
 def test_staging_units_name_the_place_they_fill() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from stoker.diagnosis.reports import Report
 from stoker.facts.deaths import UnitDeath, UnitDeaths
-from stoker.facts.servers import Server, Servers
+from stoker.facts.servers import AskedServers, Server
 from stoker.facts.start_log import StartLog
 from stoker.facts.startup import Answer, Tokens
 from stoker.health.crash.death import Death, HostSide
@@ -92,8 +92,8 @@ def found(
     lines: list[str] | None = None,
     **data: Any,
 ) -> list[Finding]:
-    facts = {
-        Servers: {UNIT: server} if server else {},
+    facts: dict[Any, Any] = {
+        AskedServers: {UNIT: server} if server else {},
         UnitDeaths: {UNIT: death} if death else {},
         Tokens: answers or {},
         StartLog: lambda **_: lines or [],
@@ -114,6 +114,27 @@ def test_a_server_that_gives_a_token_is_well_and_the_node_is_not_asked(asked: li
     finding = one(RUNS, told(FINE), SAID)
     assert (finding.state, finding.wrong, finding.lines) == ("serving", False, ())
     assert asked == []
+
+
+def test_a_container_whose_units_could_not_be_asked_is_told_and_wrong() -> None:
+    host: Any = FakeHost({})  # a fact that fails has its default
+    host.name, host.connector = "gpu-a", SimpleNamespace(vmid=200, node=Node())
+    host.data = SimpleNamespace(get={}.get)
+    (finding,) = findings.of(host)
+    assert (finding.unit, finding.state, finding.wrong) == ("", "unreachable", True)
+    assert finding.lines[0].startswith("gpu-a: it could not be asked")
+
+
+def test_one_that_runs_and_could_not_be_asked_for_a_token_is_told_and_wrong() -> None:
+    for told_of in (told(FINE), None):
+        finding = one(RUNS, told_of, {})
+        assert (finding.state, finding.wrong) == ("unreachable", True)
+        assert "it could not be asked for a token" in finding.lines[0]
+
+
+def test_one_that_serves_and_is_not_what_is_on_disk_has_the_word_of_stoker_status() -> None:
+    finding = one(replace(RUNS, disk_digest="e"), told(FINE), SAID)
+    assert (finding.state, finding.wrong) == ("outdated", False)
 
 
 def test_one_that_still_loads_is_not_wrong() -> None:
@@ -211,6 +232,22 @@ def test_a_container_that_cannot_judge_is_judged_here_by_its_journal(
     assert finding.verdict and finding.verdict.name == "flag_unknown"
     assert finding.lines[-1].strip().startswith("judged by its last start alone")
     assert asked == [BEGAN.timestamp() - findings.BEFORE_S]
+
+
+def test_of_a_journal_that_was_cut_no_line_has_a_number_and_no_secret_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [
+        "HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzabcdefgh",
+        "sglang serve: error: unrecognized arguments: --tensor-paralel 8",
+    ]
+    whole = one(FAILED, lines=lines)
+    assert whole.verdict and whole.verdict.line == 2
+    monkeypatch.setattr(findings, "MOST_BYTES", sum(len(line) + 1 for line in lines))
+    cut = one(FAILED, lines=lines)
+    assert cut.verdict and (cut.verdict.name, cut.verdict.line) == ("flag_unknown", None)
+    host: Any = SimpleNamespace(get_fact=lambda *_, **__: lines)
+    assert "hf_abc" not in "".join(findings._judged_here(host, FAILED, None).last_lines)
 
 
 def test_a_unit_that_runs_again_has_its_deaths_in_one_line() -> None:
