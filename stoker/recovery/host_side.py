@@ -20,18 +20,27 @@ from stoker.recovery import (
     pids,
     targets,
 )
+from stoker.recovery.in_time import Budget
 from stoker.recovery.machine import Machine
 from stoker.recovery.nvidia_smi import Told
 
+LIMIT_S = 70.0
+"""For all of it: whoever asks waits for 90 s, and ssh and Python take of that too."""
 _QUIET = ("ok", "skipped")
 _FIRMWARE_SILENT = ("xid119", "xid120")
 
 
-def of(machine: Machine, vmid: int, since: float, smi: bool = True) -> HostSide:
-    """What this node saw of that container since then, seconds since 1970."""
-    log = kernel_since.read(machine, since)
+def of(
+    machine: Machine, vmid: int, since: float, smi: bool = True, limit_s: float = LIMIT_S
+) -> HostSide:
+    """What this node saw of that container since then, seconds since 1970.
+
+    What did not answer in time is in `unseen`, and the rest is told.
+    """
+    budget = Budget(limit_s)
+    log = kernel_since.read(machine, since, budget)
     bdfs = _bdfs(machine, vmid)
-    told = _asked(machine, log) if smi else nvidia_smi.skipped("not asked for")
+    told = _asked(machine, log, budget) if smi else nvidia_smi.skipped("not asked for")
     return HostSide(
         node=os.uname().nodename,
         vmid=vmid,
@@ -57,13 +66,13 @@ def _bdfs(machine: Machine, vmid: int) -> tuple[str, ...] | None:
     return next((ct.gpus for ct in containers.seen(machine, node) if ct.vmid == vmid), None)
 
 
-def _asked(machine: Machine, log: kernel_since.Log) -> Told:
+def _asked(machine: Machine, log: kernel_since.Log, budget: Budget) -> Told:
     """Not beside a GPU whose firmware is silent: one more would hang there, and for good."""
     if any(kernel_kinds.kind(one.text) in _FIRMWARE_SILENT for one in log.messages):
         return nvidia_smi.skipped("a GPU's firmware gave no answer since (Xid 119 or 120)")
     if not driver.version(machine):
         return nvidia_smi.skipped("no driver is loaded")
-    return nvidia_smi.ask(machine)
+    return nvidia_smi.ask(machine, budget)
 
 
 def _complaint(told: Told, bdfs: tuple[str, ...]) -> str:

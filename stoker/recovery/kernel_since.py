@@ -9,6 +9,7 @@ from typing import Callable, Iterable
 from stoker.health import kernel_kinds, kernel_log
 from stoker.health.kernel_log import Message
 from stoker.recovery import asking, files, kernel_lines
+from stoker.recovery.in_time import Budget
 from stoker.recovery.machine import Machine
 
 LIMIT_S = 20.0
@@ -28,26 +29,37 @@ class Log:
     """What of it could not be looked at, and why; empty: nothing."""
 
 
-def read(machine: Machine, since: float) -> Log:
-    """From the journal, else from the ring buffer; on a stand-in from its file."""
+def read(machine: Machine, since: float, budget: Budget | None = None) -> Log:
+    """From the journal, else from the ring buffer; on a stand-in from its file.
+
+    `budget`: what all of it may take; what was read until then is told.
+    """
+    left = budget or Budget(3 * LIMIT_S)
     if machine.stand_in:
         path = machine.of_driver("/kernel.log")
         lines = files.text(path).splitlines()
         return _log(lines, since, bool(lines), "" if lines else f"the kernel's log: no {path}")
-    journal = asking.ask((*_JOURNAL, f"--since=@{since:.0f}"), LIMIT_S, keep=_wanted())
-    before = asking.ask((*_JOURNAL, f"--until=@{since:.0f}", "-n1"), LIMIT_S)
-    if journal.code == 0 and (journal.out or before.out):
-        return _log(journal.out.splitlines(), since, bool(before.out), "")
+    journal = asking.ask((*_JOURNAL, f"--since=@{since:.0f}"), _limit(left), keep=_wanted())
     if journal.code is None:
         why = f"the kernel's log: journalctl was ended after {journal.seconds:.0f} s, read in part"
         return _log(journal.out.splitlines(), since, False, why)
-    return _ring(machine, since, journal.err.strip().partition("\n")[0])
+    before = asking.ask((*_JOURNAL, f"--until=@{since:.0f}", "-n1"), _limit(left))
+    if journal.code == 0 and (journal.out or before.out):
+        return _log(journal.out.splitlines(), since, bool(before.out), "")
+    return _ring(machine, since, journal.err.strip().partition("\n")[0], left)
 
 
-def _ring(machine: Machine, since: float, because: str) -> Log:
+def _limit(budget: Budget) -> float:
+    return min(LIMIT_S, budget.left())
+
+
+def _ring(machine: Machine, since: float, because: str, left: Budget) -> Log:
     """Of this boot, and of it only the last: new messages push out the old."""
     first: list[bytes] = []
-    ring = asking.ask(("dmesg",), LIMIT_S, keep=_wanted(first))
+    ring = asking.ask(("dmesg",), _limit(left), keep=_wanted(first))
+    if ring.code is None:
+        why = f"the kernel's log: dmesg was ended after {ring.seconds:.0f} s"
+        return Log((), False, why)
     if ring.code != 0 or not first:
         why = because or ring.err.strip().partition("\n")[0] or "nothing is in it"
         return Log((), False, f"the kernel's log: {why[:200]}")

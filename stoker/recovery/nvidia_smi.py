@@ -15,6 +15,7 @@ import time
 from stoker.health import smi, smi_messages
 from stoker.health.seen import Smi
 from stoker.recovery import asking, files, process, stored
+from stoker.recovery.in_time import Budget
 from stoker.recovery.machine import Machine
 from stoker.recovery.replacing import replace
 
@@ -33,8 +34,14 @@ class Told:
         self.lost = smi_messages.lost(said)
 
 
-def ask(machine: Machine) -> Told:
-    """Ask it, or say why not; one that could not be written down is not started."""
+def ask(machine: Machine, budget: Budget | None = None) -> Told:
+    """Ask it, or say why not; one that could not be written down is not started.
+
+    Nor one that would have less than its time within `budget`: it would be taken for hanging.
+    """
+    patience = _TURN_S if budget is None else min(_TURN_S, budget.left() - LIMIT_S)
+    if patience < 0:
+        return skipped("no time was left for it")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         os.makedirs(machine.run, mode=0o755, exist_ok=True)
@@ -42,8 +49,8 @@ def ask(machine: Machine) -> Told:
     except OSError as error:
         return skipped(f"{machine.run} cannot be written ({error.strerror})")
     try:
-        if not _my_turn(turn):
-            return skipped(f"another look's has not answered in {_TURN_S:.0f} s")
+        if not _my_turn(turn, patience):
+            return skipped(f"another look's has not answered in {patience:.0f} s")
         stuck = _stuck(machine)
         return skipped(stuck) if stuck else _ask(machine)
     except OSError as error:
@@ -72,8 +79,8 @@ def _ask(machine: Machine) -> Told:
     return Told(outcome, f"{answer.out}\n{answer.err}")
 
 
-def _my_turn(turn: int) -> bool:
-    end = time.monotonic() + _TURN_S
+def _my_turn(turn: int, patience: float) -> bool:
+    end = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,11 +3,14 @@
 import json
 import os
 import shutil
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 
+from stoker.facts.gpu_node import LOOK_S
 from stoker.health.crash.death import HostSide
 from stoker.recovery import evidence, host_side, memory, pids
 from stoker.recovery.__main__ import main
@@ -28,6 +31,7 @@ LOG = f"""\
 1796000200.500000 pve1 kernel: {OOM}
 1796000200.600000 pve1 kernel: Memory cgroup out of memory: Killed process 4711 (sglang::schedul)
 """
+OOM_LINE = f"1796000200.500000 pve1 kernel: {OOM}"
 CONF = "hostname: gpu-a\ndev0: /dev/nvidia0,mode=0666\ndev1: /dev/nvidia1,mode=0666\n"
 EVENTS = "low 0\nhigh 0\nmax 40\noom 2\noom_kill 2\noom_group_kill 0\n"
 
@@ -73,6 +77,34 @@ def test_where_the_firmware_was_silent_nvidia_smi_is_not_asked(
     seen = host_side.of(node, 200, SINCE)
     assert not (tmp_path / "asked").exists()
     assert seen.unseen == ("nvidia-smi: a GPU's firmware gave no answer since (Xid 119 or 120)",)
+
+
+@pytest.mark.parametrize(
+    ("slow", "said"),
+    [
+        ("journalctl", f"echo '{OOM_LINE}'; exec sleep 60"),
+        ("dmesg", "exec sleep 60"),
+    ],
+)
+def test_what_takes_too_long_is_told_as_unseen_and_the_rest_is_told(
+    node: Machine, tmp_path: Path, slow: str, said: str
+) -> None:
+    put(tmp_path / "bin", "journalctl", "exit 1")
+    put(tmp_path / "bin", slow, said)
+    trees.smi(tmp_path / "bin", f"touch {tmp_path}/asked")
+    began = time.monotonic()
+    seen = host_side.of(replace(node, stand_in=False), 200, SINCE, limit_s=1.0)
+    assert time.monotonic() - began < 10
+    assert (seen.oom_kills, seen.memory_limit_bytes) == (2, 32 << 30)
+    assert len(seen.kernel) == (slow == "journalctl") and not seen.kernel_complete
+    assert f"{slow} was ended after 1 s" in seen.unseen[0]
+    assert seen.unseen[-1] == "nvidia-smi: no time was left for it"
+    assert not (tmp_path / "asked").exists()
+
+
+def test_all_of_it_takes_less_than_whoever_asks_waits_for() -> None:
+    for_ssh_and_python = 15
+    assert host_side.LIMIT_S + for_ssh_and_python <= LOOK_S
 
 
 def test_a_container_that_does_not_run_is_told_with_what_is_missing(
