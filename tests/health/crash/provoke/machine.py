@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 from tests.health.crash.provoke import world
 from tests.health.crash.provoke.scenario import Scenario, tiny
 
+_PYTHON = Path(sys.executable).resolve()
 _PACKAGES = world.VENV / "lib/python3.11/site-packages"
 _TOOLKIT = str(_PACKAGES / "nvidia/cu13")
 _GPU = {"--device": "-", "--attention-backend": "-", "--mem-fraction-static": "0.8"}
@@ -78,17 +80,17 @@ def _sgl_kernel() -> None:
 
 
 def _python_without_library() -> None:
-    """A Python whose libpython lies where only root may read."""
+    """A Python whose libpython lies where only root may read, if this one lies there."""
     tiny()
     Path("/opt/llm/venv312/bin").mkdir(parents=True)
-    shutil.copy("/root/.pyenv/versions/3.12.1/bin/python3.12", "/opt/llm/venv312/bin/python")
+    shutil.copy(_PYTHON, "/opt/llm/venv312/bin/python")
 
 
 def _python_of_root() -> None:
-    """The venv's python is a link to where only root may read."""
+    """The venv's python is a link to where only root may read, if this one lies there."""
     tiny()
     Path("/opt/llm/venv312/bin").mkdir(parents=True)
-    Path("/opt/llm/venv312/bin/python").symlink_to("/root/.pyenv/versions/3.12.1/bin/python3.12")
+    Path("/opt/llm/venv312/bin/python").symlink_to(_PYTHON)
 
 
 def _home_of_root() -> None:
