@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stoker.recovery import files, in_time
 from stoker.recovery.machine import Machine
 
-_BUDGET_S = 1.0
+_BUDGET_S, _PATIENCE_S = 3.0, 1.5
 _NVIDIA = "0x10de"
 _DISPLAY = ("0x0300", "0x0302")
 
@@ -38,7 +38,7 @@ def found(machine: Machine) -> tuple[Card, ...]:
     of_uvm = {uuid: f"{uvm}/{uuid}/0/info" for uuid in files.names(uvm)}
     # Behind the driver's locks: what does not answer in time is not known.
     paths = [*of_gpu.values(), *of_uvm.values()]
-    texts = in_time.answers(files.text, paths, in_time.Budget(_BUDGET_S))
+    texts = in_time.answers(files.text, paths, in_time.Budget(_BUDGET_S), _PATIENCE_S)
     retained = {uuid: _count(texts.get(path, "")) for uuid, path in of_uvm.items()}
     return tuple(
         _card(machine, bdf, texts.get(of_gpu.get(bdf, ""), ""), bdf in on_bus, retained)

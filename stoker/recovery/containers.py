@@ -21,6 +21,9 @@ from stoker.recovery.cgroup import Group
 from stoker.recovery.machine import Machine
 
 _BUDGET_S = 2.0
+_CONFIGURED_S, _PATIENCE_S = 6.0, 3.0
+"""For Proxmox's configuration. A container that only a busy node did not tell of in time would be
+taken for one that is gone, and its recovery be given up."""
 _MANAGED = re.compile(r"^ct:[ \t]*(\d+)[ \t]*$((?:\n[ \t]+.*$)*)", re.MULTILINE)
 
 
@@ -109,14 +112,14 @@ def _configurations(machine: Machine) -> tuple[dict[int, str], frozenset[int] | 
     HA's are None if they cannot be told.
     """
     name = os.uname().nodename.split(".")[0]
-    budget = in_time.Budget(_BUDGET_S)
+    budget = in_time.Budget(_CONFIGURED_S)
     folders = [f"{machine.pve}/lxc", f"{machine.pve}/nodes/{name}/lxc"]
-    listed = in_time.answers(files.names, [machine.pve, *folders], budget)
+    listed = in_time.answers(files.names, [machine.pve, *folders], budget, _PATIENCE_S)
     folder = next((folder for folder in folders if listed.get(folder)), "")
     names = [name for name in listed.get(folder, ()) if re.fullmatch(r"[1-9]\d*\.conf", name)]
     paths = {f"{folder}/{name}": int(name[:-5]) for name in names}
     resources = f"{machine.pve}/ha/resources.cfg"
-    texts = in_time.answers(files.text, [*paths, resources], budget)
+    texts = in_time.answers(files.text, [*paths, resources], budget, _PATIENCE_S)
     told = resources in texts and bool(listed.get(machine.pve))
     return (
         {paths[path]: text for path, text in texts.items() if path in paths and text},

@@ -36,15 +36,22 @@ class Budget:
         return max(0.0, self._end - time.monotonic())
 
 
-def answers(work: Callable[[Key], Any], keys: Iterable[Key], budget: Budget) -> dict[Key, Any]:
+def answers(
+    work: Callable[[Key], Any],
+    keys: Iterable[Key],
+    budget: Budget,
+    patience_s: float | None = None,
+) -> dict[Key, Any]:
     """What `work` gives for each key, as JSON keeps it; a key not answered in time is not there.
+
+    `patience_s`: for one key, in place of `PATIENCE_S`.
 
     `work` runs in another process: what it changes is lost, and an exception is no answer.
     """
     done: dict[Key, Any] = {}
     waiting = list(keys)
     while waiting and budget.left():
-        found = _ask_one_child(work, waiting, budget)
+        found = _ask_one_child(work, waiting, budget, patience_s or PATIENCE_S)
         done.update((waiting[at], answer[0]) for at, answer in enumerate(found) if answer)
         waiting = waiting[len(found) + 1 :]  # the one after the last answer does not answer
     return done
@@ -57,7 +64,9 @@ def children() -> frozenset[int]:
     return frozenset(_abandoned)
 
 
-def _ask_one_child(work: Callable[[Key], Any], keys: Sequence[Key], budget: Budget) -> list[Any]:
+def _ask_one_child(
+    work: Callable[[Key], Any], keys: Sequence[Key], budget: Budget, patience_s: float
+) -> list[Any]:
     """Answers for the first keys, up to the one that takes too long: each `[answer]` or `[]`."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -65,7 +74,7 @@ def _ask_one_child(work: Callable[[Key], Any], keys: Sequence[Key], budget: Budg
         _be_the_child(work, keys, writing)
     os.close(writing)
     try:
-        return _collected(reading, len(keys), budget)
+        return _collected(reading, len(keys), budget, patience_s)
     finally:
         os.close(reading)
         _end(pid)
@@ -103,14 +112,14 @@ def _write(line: bytes) -> None:
         line = line[os.write(0, line) :]
 
 
-def _collected(reading: int, count: int, budget: Budget) -> list[Any]:
+def _collected(reading: int, count: int, budget: Budget, patience_s: float) -> list[Any]:
     """Lines of the child, decoded, until all have come or one takes too long."""
     found: list[Any] = []
     rest = b""
     line = select.poll()  # select() takes no descriptor above 1023
     line.register(reading, select.POLLIN)
     while len(found) < count:
-        ready = line.poll(min(PATIENCE_S, budget.left()) * 1000)
+        ready = line.poll(min(patience_s, budget.left()) * 1000)
         data = os.read(reading, 1 << 16) if ready else b""
         if not data:
             break
