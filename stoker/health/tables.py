@@ -9,9 +9,12 @@ from typing import Any
 
 
 @functools.lru_cache(maxsize=None)
-def rows(table: str) -> tuple[dict[str, Any], ...]:
-    """The rows of `data/<table>.yaml`, as `make tables` wrote them; KeyError: no such table."""
-    text = pkgutil.get_data("stoker.health", "data/tables.json")
+def rows(table: str, package: str = "stoker.health") -> tuple[dict[str, Any], ...]:
+    """The rows of the package's `data/<table>.yaml`, as `make tables` wrote them.
+
+    KeyError: no such table.
+    """
+    text = pkgutil.get_data(package, "data/tables.json")
     if text is None:
         raise KeyError(table)
     return tuple(json.loads(text)[table])

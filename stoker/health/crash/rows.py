@@ -1,17 +1,12 @@
-"""The rows of data of the classifier, also where it is one zipped file."""
+"""The classifier's own rows of data."""
 
 from __future__ import annotations
 
-import functools
-import json
-import pkgutil
 from typing import Any
 
+from stoker.health import tables
 
-@functools.lru_cache(maxsize=None)
+
 def of(table: str) -> tuple[dict[str, Any], ...]:
-    """The rows of `data/<table>.yaml`, as `make tables` wrote them; KeyError: no such table."""
-    text = pkgutil.get_data("stoker.health.crash", "data/tables.json")
-    if text is None:
-        raise KeyError(table)
-    return tuple(json.loads(text)[table])
+    """The rows of `data/<table>.yaml` beside this file, see `tables.rows`."""
+    return tables.rows(table, __package__ or "")
