@@ -6,7 +6,7 @@ import os
 from typing import Iterator
 
 from stoker.health import kernel_kinds
-from stoker.health.crash.death import HostSide, KernelLine
+from stoker.health.crash.death import HostSide
 from stoker.health.seen import Smi
 from stoker.recovery import (
     cards,
@@ -41,18 +41,19 @@ def of(
     log = kernel_since.read(machine, since, budget)
     bdfs = _bdfs(machine, vmid)
     told = _asked(machine, log, budget) if smi else nvidia_smi.skipped("not asked for")
+    kills = memory.oom_kills(machine, vmid)
     return HostSide(
         node=os.uname().nodename,
         vmid=vmid,
         since=since,
-        kernel=tuple(KernelLine(one.time, one.text) for one in log.messages),
+        kernel=log.messages,
         kernel_complete=log.complete,
-        oom_kills=memory.oom_kills(machine, vmid),
+        oom_kills=kills,
         memory_limit_bytes=memory.limit_bytes(machine, vmid),
         bdfs=bdfs or (),
         pids=pids.inside(machine, vmid),
         driver=_complaint(told, bdfs or ()),
-        unseen=tuple(_unseen(machine, vmid, log, bdfs, told.outcome)),
+        unseen=tuple(_unseen(machine, vmid, log, bdfs, kills, told.outcome)),
     )
 
 
@@ -92,13 +93,18 @@ def _complaint(told: Told, bdfs: tuple[str, ...]) -> str:
 
 
 def _unseen(
-    machine: Machine, vmid: int, log: kernel_since.Log, bdfs: tuple[str, ...] | None, smi: Smi
+    machine: Machine,
+    vmid: int,
+    log: kernel_since.Log,
+    bdfs: tuple[str, ...] | None,
+    kills: int | None,
+    smi: Smi,
 ) -> Iterator[str]:
     if log.missing:
         yield log.missing
     if bdfs is None:
         yield f"the GPUs of CT {vmid}: Proxmox's configuration here has no such container"
-    if memory.oom_kills(machine, vmid) is None:
+    if kills is None:
         runs = cgroup.place(machine, vmid)
         why = "its cgroup has none" if runs else "it does not run, so its cgroup is gone"
         yield f"the OOM counter of CT {vmid}: {why}"

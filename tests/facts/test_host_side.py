@@ -4,15 +4,14 @@ import json
 from dataclasses import asdict
 
 from stoker.facts.host_side import HostSides, read
-from stoker.health.crash.death import HostSide, KernelLine
+from stoker.health.crash.death import HostSide
+from stoker.health.kernel_log import Message
 
 SIDE = HostSide(
     node="pve1",
     vmid=200,
     since=1796000000.0,
-    kernel=(
-        KernelLine(1796000200.5, "NVRM: Xid (PCI:0000:21:00): 79, GPU has fallen off the bus."),
-    ),
+    kernel=(Message(1796000200.5, "NVRM: Xid (PCI:0000:21:00): 79, GPU has fallen off the bus."),),
     oom_kills=0,
     memory_limit_bytes=34359738368,
     bdfs=("0000:21:00.0",),

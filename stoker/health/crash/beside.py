@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from stoker.health import bdf
 from stoker.health.crash import rules, whose, wording
 from stoker.health.crash.choosing import AUTHORITY
-from stoker.health.crash.death import Death, HostSide, KernelLine
+from stoker.health.crash.death import Death, HostSide
 from stoker.health.crash.runs import Candidate
+from stoker.health.kernel_log import Message
 
 BEFORE_S, AFTER_S = 60.0, 120.0
 """So much earlier than the start, and later than the end, a line can still be of that death."""
@@ -48,7 +49,7 @@ def _order(one: Seen) -> tuple[int, bool, bool, float]:
 
 
 def _seen(
-    line: KernelLine, host: HostSide, death: Death | None, chosen: dict[str, str]
+    line: Message, host: HostSide, death: Death | None, chosen: dict[str, str]
 ) -> Seen | None:
     text = line.text.split("\n")[0] if "API mismatch" not in line.text else line.text
     text = " ".join(text.replace("\n", " ").replace("NVRM: this", "this").split())

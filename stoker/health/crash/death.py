@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stoker.health.kernel_log import Message
+
 
 @dataclass(frozen=True)
 class Death:
@@ -31,16 +33,6 @@ class Death:
 
 
 @dataclass(frozen=True)
-class KernelLine:
-    """One message of the node's kernel."""
-
-    time: float
-    """Seconds since 1970."""
-    text: str
-    """Without its prefix; further lines after newlines."""
-
-
-@dataclass(frozen=True)
 class HostSide:
     """What the node saw of a container in the time of one death."""
 
@@ -48,7 +40,7 @@ class HostSide:
     vmid: int
     since: float
     """Where the look at the kernel's log began, seconds since 1970."""
-    kernel: tuple[KernelLine, ...]
+    kernel: tuple[Message, ...]
     """Its messages since then that are about memory, the GPUs or blocked tasks, oldest first."""
     kernel_complete: bool = True
     """Whether the log reaches back to `since`."""

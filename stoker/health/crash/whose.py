@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stoker.health.crash.death import Death, HostSide, KernelLine
+from stoker.health.crash.death import Death, HostSide
+from stoker.health.kernel_log import Message
 
 OURS, LIKELY, UNKNOWN, THEIRS = "ours", "likely", "unknown", "theirs"
 _MEMCG = re.compile(r"\b(?:oom|task)_memcg=(/[^,]{0,300})")
@@ -20,7 +21,7 @@ _SERVICE = re.compile(r"/([^/]{1,256}\.service)(?=/|$)")
 _SERVER = re.compile(r"sglang|python|pt_|uvicorn|launch|llm|ray|scheduler|cuda|nccl", re.IGNORECASE)
 
 
-def chosen(lines: Iterable[KernelLine]) -> dict[str, str]:
+def chosen(lines: Iterable[Message]) -> dict[str, str]:
     """PID that the OOM killer chose -> the line that says of which cgroup it was."""
     found = {}
     for line in lines:

@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from stoker.health.crash import classes, report
-from stoker.health.crash.death import Death, HostSide, KernelLine
+from stoker.health.crash.death import Death, HostSide
 from stoker.health.crash.joining import UNREAD, joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import CONFIDENCES, PHASES, Verdict
+from stoker.health.kernel_log import Message
 from tests.health.crash.logs import DECODE, LOAD, NINJA, READY, failed, program, verdict
 
 T = 1_780_308_000.0
@@ -26,7 +27,7 @@ def silent() -> Verdict:
 
 def host(*said: str, at: float = T + 599.0, **change: object) -> HostSide:
     """A node whose kernel said that."""
-    lines = tuple(KernelLine(at, text) for text in said)
+    lines = tuple(Message(at, text) for text in said)
     return dataclasses.replace(HOST, kernel=lines, **change)  # type: ignore[arg-type]
 
 
