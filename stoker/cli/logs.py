@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from stoker.health import wording
 from stoker.refused import Refused
 
 BLOCK = 1 << 18
@@ -159,5 +160,4 @@ def _refused(name: str, why: str) -> Refused:
 
 
 def _shown(name: str) -> str:
-    plain = "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in name)
-    return "standard input" if name == STDIN else plain
+    return "standard input" if name == STDIN else wording.printable(name)

@@ -15,6 +15,7 @@ from stoker.facts.deaths import DeathReports, Deaths, UnitDeath, UnitDeaths
 from stoker.facts.server_state import SERVES, first_of_loop, questions, state_of
 from stoker.facts.servers import AskedServers, Server
 from stoker.facts.startup import Answer, Tokens
+from stoker.health import wording
 from stoker.pct.closed import closed
 
 
@@ -141,12 +142,9 @@ def _print(rows: list[Row]) -> None:
     console.print(table)
     for row in rows:
         if row.problem:
-            problem = _printable(row.problem)
+            problem = wording.printable(row.problem)
             console.print(f"{row.host} {row.unit}: {problem}", markup=False)
         if row.answer:
-            console.print(f"{row.host} {row.unit} says: {_printable(row.answer)}", markup=False)
-
-
-def _printable(text: str) -> str:
-    """On one line, without what would move a terminal's cursor; a tiny random model says it all."""
-    return "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in text)
+            console.print(
+                f"{row.host} {row.unit} says: {wording.printable(row.answer)}", markup=False
+            )

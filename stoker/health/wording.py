@@ -14,7 +14,15 @@ def age(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
+def printable(text: str, also: str = "") -> str:
+    """The text with a dot for each letter that prints nothing, such as what moves a cursor.
+
+    `also`: letters that stay all the same.
+    """
+    return "".join(c if c.isprintable() or c in also else "\N{MIDDLE DOT}" for c in text)
+
+
 def shown(text: str, width: int) -> str:
     """One line of at most `width` letters, without what would move a terminal's cursor."""
-    clean = "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in text)
+    clean = printable(text)
     return clean if len(clean) <= width else clean[: width - 3] + "..."

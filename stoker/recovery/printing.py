@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+from stoker.health import wording
 from stoker.health.refusal import REBOOT
 
 QUIET = frozenset({"start", "note"})
@@ -20,7 +21,7 @@ def show(told: dict[str, Any], as_json: bool) -> None:
 
 def _plain(text: str) -> str:
     """Without what would move a terminal's cursor: much of it was said inside a container."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{MIDDLE DOT}" for c in text)
+    return wording.printable(text, also="\n\t")
 
 
 def sentence(told: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stoker.health import wording
 from stoker.health.crash.verdict import HEALTHY, Verdict
 
 
@@ -10,10 +11,7 @@ def paragraph(verdict: Verdict, what: str) -> list[str]:
 
     What would move a terminal's cursor is a dot: names and texts may come from anybody.
     """
-    return [
-        "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in line)
-        for line in _told(verdict, what)
-    ]
+    return [wording.printable(line) for line in _told(verdict, what)]
 
 
 def _told(verdict: Verdict, what: str) -> list[str]:
