@@ -1,0 +1,1 @@
+"""What lies in a model's directory: read from file names, config and headers, never the weights."""
