@@ -2,14 +2,14 @@
 
 import difflib
 import json
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from stoker.refused import Refused
+from stoker.serving import document
 from stoker.serving.flagset import FlagSet, Model, Placement, Status
 
 _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
@@ -43,20 +43,16 @@ def _read(path: Path) -> tuple[FlagSet | None, list[str]]:
         known = sorted(p.stem for p in path.parent.glob("*.yaml"))
         return None, [f"there is no such flag set; there are: {', '.join(known) or 'none'}"]
     try:
-        loader = _UniqueKeys(path.read_text(encoding="utf-8"))
-        data = loader.get_single_data()
+        data, duplicates = document.read(path.read_text(encoding="utf-8"))
     except OSError as error:
         return None, [f"cannot be read: {error.strerror}"]
     except UnicodeDecodeError as error:
         return None, [f"is not UTF-8: byte {error.start}; save it as UTF-8"]
-    except RecursionError:
-        return None, ["is nested too deeply; see the other files beside it"]
-    except (yaml.YAMLError, ValueError) as error:
-        # A ValueError is a date or a number that there is not, such as 2026-13-01.
-        return None, [f"is not YAML: {' '.join(str(error).split())}"]
+    except Refused as error:
+        return None, [str(error)]
     if not isinstance(data, dict):
         return None, ["holds no keys; see the other files beside it"]
-    return _validate(data, path.stem, loader.duplicates)
+    return _validate(data, path.stem, duplicates)
 
 
 def _validate(data: Any, stem: str, problems: list[str]) -> tuple[FlagSet | None, list[str]]:
@@ -123,32 +119,3 @@ def _staging(model: dict[str, Any]) -> Iterator[str]:
 def _mapping(data: Any, key: str) -> dict[str, Any]:
     value = data.get(key)
     return value if isinstance(value, dict) else {}
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML says a later key wins silently; here both are a problem."""
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.duplicates: list[str] = []
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            # Ten lines of them make a value of gigabytes.
-            raise yaml.MarkedYAMLError(
-                problem="an alias stands for another value; write the value itself",
-                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: dict[str, int] = {}
-        for key_node, _ in node.value:
-            # A bare date would be one, and no key of ours is anything but text.
-            if key_node.tag == "tag:yaml.org,2002:timestamp":
-                key_node.tag = "tag:yaml.org,2002:str"
-            key, line = str(key_node.value), key_node.start_mark.line + 1
-            if key in seen:
-                self.duplicates.append(f"{key}: is there twice, lines {seen[key]} and {line}")
-            seen[key] = line
-        return super().construct_mapping(node, deep)
