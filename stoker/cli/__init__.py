@@ -11,7 +11,7 @@ from types import ModuleType
 from stoker.refused import Refused
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-ALONE = ("diagnose", "explain")
+ALONE = ("check", "diagnose", "explain")
 """Commands that ask no host: they need no pyinfra, whose import alone takes a second."""
 
 

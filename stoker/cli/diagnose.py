@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stoker.cli import logs
+from stoker.cli.streams import STDIN
 from stoker.health import wording
 from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.refused import Refused
@@ -39,7 +40,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Tells one file after the other; the worst exit code of all."""
     _require_one_stdin([*arguments.files, arguments.dmesg])
-    if arguments.dmesg not in (None, logs.STDIN):
+    if arguments.dmesg not in (None, STDIN):
         logs.chunks(arguments.dmesg)  # unreadable: said once and before the first log
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     codes = []
@@ -80,7 +81,7 @@ def _tell(name: str, verdict: Verdict, as_json: bool) -> None:
         return
     from stoker.health.crash.telling import paragraph
 
-    shown = "standard input" if name == logs.STDIN else wording.shown(name, LONGEST)
+    shown = "standard input" if name == STDIN else wording.shown(name, LONGEST)
     print("\n".join(paragraph(verdict, shown)), flush=True)
 
 
@@ -97,7 +98,7 @@ def _unread(why: str) -> dict[str, Any]:
 
 
 def _require_one_stdin(names: list[str | None]) -> None:
-    if names.count(logs.STDIN) > 1:
+    if names.count(STDIN) > 1:
         raise Refused("cannot read standard input twice: - is named twice; write one to a file")
 
 

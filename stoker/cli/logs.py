@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from stoker.health import wording
-from stoker.refused import Refused
+from stoker.cli.streams import BLOCK, Asked, shown
 
-BLOCK = 1 << 18
-"""Bytes that are read at once."""
-STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _PACKED = {
     b"\xfd7zXZ\0": "compressed by xz; unpack it first, with xz -dk",
@@ -27,11 +21,7 @@ _PACKED = {
     b"\xfe\xff": "text in UTF-16; change it first, with iconv -f UTF-16 -t UTF-8",
 }
 _TEXT = bytes({*range(0x20, 0x7F), *range(0x80, 0x100), *b"\a\b\t\n\v\f\r\x1b"})
-_ERRORS = {
-    errno.ENOENT: "there is no such file; correct its name",
-    errno.EACCES: "permission denied; read it as a user who may",
-    errno.EISDIR: "it is a directory; name a log file in it",
-}
+_ASKED = Asked("diagnose", "log file")
 
 
 def size(name: str) -> int | None:
@@ -53,7 +43,7 @@ def chunks(
     `count` is told how many bytes were read each time, `note` that the end of it is missing. Raises
     `Refused`, at once or on the way, if it cannot be read or is no text.
     """
-    blocks = _read(name, _opened(name), count)
+    blocks = _ASKED.blocks(name, _ASKED.opened(name), count)
     first = next(blocks, b"")
     blocks = chain([first], blocks) if first else blocks
     if first.startswith(_GZIP):
@@ -61,50 +51,12 @@ def chunks(
         first = next(blocks, b"")
         blocks = chain([first], blocks)
     if not first:
-        raise _refused(
+        raise _ASKED.refused(
             name, "it is empty; send what the server wrote, as journalctl -u UNIT has it"
         )
     if what := _no_text(first):
-        raise _refused(name, f"it is {what}")
+        raise _ASKED.refused(name, f"it is {what}")
     return blocks
-
-
-def _opened(name: str) -> int:
-    """A file descriptor; of a FIFO only if somebody writes to it, since else it would wait."""
-    if name == STDIN:
-        return os.dup(sys.stdin.fileno())
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError) as error:
-        raise _refused(name, _why(error)) from None
-    kind = os.fstat(file).st_mode
-    if stat.S_ISDIR(kind):
-        os.close(file)
-        raise _refused(name, _ERRORS[errno.EISDIR])
-    return file
-
-
-def _read(name: str, file: int, count: Callable[[int], object]) -> Iterator[bytes]:
-    waits = stat.S_ISFIFO(os.fstat(file).st_mode) and name != STDIN
-    try:
-        while True:
-            try:
-                block = os.read(file, BLOCK)
-            except BlockingIOError:  # somebody has it open for writing
-                os.set_blocking(file, True)
-                waits = False
-                continue
-            except OSError as error:
-                raise _refused(name, _why(error)) from None
-            if not block and waits:
-                raise _refused(name, "it is a FIFO that nobody writes to; name a file, or use -")
-            waits = False
-            if not block:
-                return
-            count(len(block))
-            yield block
-    finally:
-        os.close(file)
 
 
 def _unpacked(name: str, blocks: Iterator[bytes], note: Callable[[str], object]) -> Iterator[bytes]:
@@ -116,7 +68,7 @@ def _unpacked(name: str, blocks: Iterator[bytes], note: Callable[[str], object])
             try:
                 unpacked = member.decompress(block, BLOCK)
             except zlib.error:
-                raise _refused(name, "its gzip data is damaged; send it again") from None
+                raise _ASKED.refused(name, "its gzip data is damaged; send it again") from None
             if unpacked:
                 yield unpacked
             block = member.unconsumed_tail
@@ -127,7 +79,7 @@ def _unpacked(name: str, blocks: Iterator[bytes], note: Callable[[str], object])
                     return
                 more, member = True, zlib.decompressobj(wbits=31)
     if not member.eof:
-        note(f"{_shown(name)}: its gzip data is cut off, so the end of the log is missing")
+        note(f"{shown(name)}: its gzip data is cut off, so the end of the log is missing")
 
 
 def _no_text(head: bytes) -> str:
@@ -146,18 +98,3 @@ def _no_text(head: bytes) -> str:
     if len(written) * 4 < len(head) or other * 50 > len(written):
         return "a binary file; name the server's log"
     return ""
-
-
-def _why(error: Exception) -> str:
-    if not isinstance(error, OSError):
-        return f"{error}; correct its name"
-    said = (error.strerror or "it cannot be read").lower()
-    return _ERRORS.get(error.errno or 0, f"{said}; see what it is")
-
-
-def _refused(name: str, why: str) -> Refused:
-    return Refused(f"cannot diagnose {_shown(name)}: {why}")
-
-
-def _shown(name: str) -> str:
-    return "standard input" if name == STDIN else wording.printable(name)

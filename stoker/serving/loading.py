@@ -52,11 +52,17 @@ def _read(path: Path) -> tuple[FlagSet | None, list[str]]:
         return None, [str(error)]
     if not isinstance(data, dict):
         return None, ["holds no keys; see the other files beside it"]
-    return _validate(data, path.stem, duplicates)
+    return validated(data, path.stem, duplicates)
 
 
-def _validate(data: Any, stem: str, problems: list[str]) -> tuple[FlagSet | None, list[str]]:
-    problems = problems + list(_contradictions(data))
+def validated(
+    data: dict[str, Any], stem: str, duplicates: Iterable[str] = ()
+) -> tuple[FlagSet | None, list[str]]:
+    """The flag set that these data are, None if it cannot be made, and every problem.
+
+    `stem` is its file's name without .yaml; `duplicates` are problems that are known already.
+    """
+    problems = [*duplicates, *_contradictions(data)]
     if data.get("name", stem) != stem:
         problems.append(f"name: is {data['name']!r}, the file says {stem!r}; make them one")
     try:
