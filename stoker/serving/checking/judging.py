@@ -63,5 +63,5 @@ def _checks(rules: Sequence[Any], waivers: Sequence[Any]) -> Iterator[Check]:
         yield Check("fit", lambda question: (fitting.check(question), ()))
     if memory := part("memory"):
         yield Check("memory", lambda question: memory.check(question, question.others))
-    if (weights := part("weights")) and hasattr(weights, "check"):
+    if weights := part("weights"):
         yield Check("files", lambda question: (weights.check(question), ()))
