@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-crash bench-full record lock tables requirements down
+  scenarios bench bench-recovery bench-crash bench-full record lock tables flags requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -93,6 +93,9 @@ lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 
 tables: $(VENV)/.complete ## make the tables of stoker/health and the part of the runbook from their rows
 	$(BIN)/python -m tables.build
+
+flags: $(VENV)/.complete ## record the options an SGLang version knows from its wheel; VERSION=0.5.23
+	$(BIN)/python -m tables.flags $(VERSION)
 
 requirements: $(VENV)/.complete ## refresh requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -67,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stoker.refused": set(),
     "inventory": {"stoker.sandbox"},
     "group_data": set(),
-    "tables": {"stoker.health"},
+    "tables": {"stoker.health", "stoker.serving"},
 }
 
 
@@ -149,6 +149,7 @@ ON_A_NODE = (
     "stoker.recovery",
     "stoker.diagnosis",
     "stoker.sandbox.node",
+    "stoker.serving.catalogue.extracting",
 )
 
 
@@ -163,7 +164,13 @@ def test_what_runs_on_a_node_needs_only_the_standard_library() -> None:
     assert wrong == []
 
 
-OLDEST = ("stoker.pct.agent", "stoker.health", "stoker.recovery", "stoker.diagnosis")
+OLDEST = (
+    "stoker.pct.agent",
+    "stoker.health",
+    "stoker.recovery",
+    "stoker.diagnosis",
+    "stoker.serving.catalogue.extracting",
+)
 
 
 def test_what_runs_on_a_node_is_python_3_9() -> None:
