@@ -104,7 +104,14 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _reason(value: str) -> str:
+    if not value.strip():
+        raise ValueError("has no reason; say why the row does not count here")
+    return value
+
+
 Text = Annotated[str, AfterValidator(_one_line)]
+Waiver = Annotated[Text, AfterValidator(_reason)]
 Path = Annotated[str, AfterValidator(_absolute), AfterValidator(_one_line)]
 
 
@@ -155,6 +162,8 @@ class FlagSet(_Strict):
     env: dict[
         Annotated[str, AfterValidator(_env_name)], Annotated[Any, AfterValidator(_env_value)]
     ] = Field(default_factory=dict)
+    waivers: dict[Annotated[str, Field(pattern=NAME)], Waiver] = Field(default_factory=dict)
+    """Known-bad row -> why it does not count here; every check tells it again."""
     status: Status | None = None
     """None: nobody has said anything of it yet."""
 

@@ -208,3 +208,17 @@ def test_the_shipped_flag_sets_load_and_say_truthfully_that_they_are_reported() 
     assert {f.status.state for f in flagsets} == {"reported"}
     assert all("not here" in f.status.note for f in flagsets if f.name != "sandbox-tiny")
     assert [f.name for f in flagsets if f.host == "0.0.0.0"] == ["qwen3.6-27b"]
+
+
+@pytest.mark.parametrize(
+    ("waivers", "problem"),
+    [
+        ("{some-row: seen to work}", ""),
+        ("{some-row: ' '}", "waivers.some-row: has no reason"),
+        ("{some-row: }", "waivers.some-row: "),
+        ("{'Some row': seen to work}", "waivers.Some row: "),
+        ("[some-row]", "waivers: "),
+    ],
+)
+def test_a_waiver_names_a_row_and_a_reason(tmp_path: Path, waivers: str, problem: str) -> None:
+    check_changed(tmp_path, "port: 30000", f"port: 30000\nwaivers: {waivers}", problem)

@@ -80,3 +80,6 @@ class Question:
     others: tuple[OtherServer, ...] = ()
     visible: int | None = None
     """GPUs that this server is given (CUDA_VISIBLE_DEVICES); None: all of the container's."""
+    software: Mapping[str, str] = field(default_factory=dict)
+    """Versions of what runs beside SGLang: `cuda` (the toolkit), `torch`, `nccl`, `flashinfer`,
+    `driver`. Absent: nobody looked."""
