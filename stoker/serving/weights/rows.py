@@ -1,0 +1,63 @@
+"""The package's own rows: what an architecture means, and what each draft model must be."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from stoker.serving import document
+
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class DraftRow:
+    """A draft architecture over a range of SGLang versions."""
+
+    architecture: str
+    since: str
+    algorithms: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    """Of the names of its layer's tensors; empty: nobody wrote down which it takes."""
+    source: str
+    before: str | None = None
+    one_layer: bool = False
+
+    def holds(self, sglang: str) -> bool:
+        """Whether it is about this version; one that is no version is taken for the newest."""
+        try:
+            version = Version(sglang)
+        except InvalidVersion:
+            return self.before is None
+        # A release candidate has what its release has.
+        release = Version(version.base_version)
+        ended = self.before is not None and release >= Version(self.before)
+        return not ended and release >= Version(self.since)
+
+
+@functools.cache
+def drafts() -> tuple[DraftRow, ...]:
+    """The rows of data/drafts.yaml. Raises TypeError on an unknown or missing key."""
+    rows, _ = document.read((DATA / "drafts.yaml").read_text(encoding="utf-8"))
+    lists = ("algorithms", "prefixes")
+    return tuple(DraftRow(**row | {key: tuple(row[key]) for key in lists}) for row in rows)
+
+
+@functools.cache
+def named(list_name: str) -> frozenset[str]:
+    """Architectures of this list of data/architectures.yaml."""
+    return frozenset(_architectures()[list_name]["names"])
+
+
+@functools.cache
+def valued(list_name: str) -> dict[str, int | str]:
+    """Architecture or model_type -> value, of this list of data/architectures.yaml."""
+    return dict(_architectures()[list_name]["values"])
+
+
+@functools.cache
+def _architectures() -> dict[str, Any]:
+    rows, _ = document.read((DATA / "architectures.yaml").read_text(encoding="utf-8"))
+    return dict(rows)
