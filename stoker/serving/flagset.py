@@ -7,7 +7,7 @@ import datetime
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 Scalar = str | int | float
 Flag = Scalar | Literal[True] | tuple[Scalar, ...]
@@ -132,11 +132,18 @@ class Placement(_Strict):
     gpus: tuple[Annotated[int, Field(ge=0, le=999)], ...] = ()
 
 
-class Status(_Strict):
-    """What is known of this flag set, truthfully."""
+def _reported(value: Any) -> Any:
+    if value == "measured":
+        raise ValueError("is what a run writes, as evidence beside the flag set; write reported")
+    return value
 
-    state: Literal["reported", "measured"]
-    """reported: somebody says it worked there; measured: a run of ours has evidence."""
+
+class Status(_Strict):
+    """What somebody says of this flag set. What a run measured is its evidence, and no part of it:
+    see `stoker.serving.evidence`."""
+
+    state: Annotated[Literal["reported"], BeforeValidator(_reported)]
+    """Somebody says it worked there."""
     by: str
     machine: str
     date: datetime.date | None = None

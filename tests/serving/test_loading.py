@@ -85,7 +85,7 @@ def test_every_problem_is_told_at_once_with_file_and_key(tmp_path: Path) -> None
         "env.AWS_SECRET_ACCESS_KEY: is a secret; say it in the host's secrets",
         "flags.ssl-keyfile-password: is a secret, and every `ps` shows flags; leave it out",
         "env.A: is not text; quote it",
-        "status.state: Input should be 'reported' or 'measured'",
+        "status.state: Input should be 'reported'",
     ):
         assert f"{file}: {problem}" in text
 
@@ -171,6 +171,7 @@ def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
         ("/models/tiny", "/dev/shm//\n  staged_from: /d", "model.path: is no directory of a"),
         ("device: cpu", "pp-size: '2'", "flags.pp-size: '2' is no number of stages"),
         ("note: none", "note: \x01", "is not YAML"),
+        ("reported", "measured", "status.state: is what a run writes, as evidence beside"),
     ],
 )
 def test_contradictions_are_found(tmp_path: Path, old: str, new: str, problem: str) -> None:
