@@ -1,6 +1,7 @@
 """A YAML file as data: no key twice, no alias, and what is hostile ends in a sentence."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -18,6 +19,21 @@ class _Loader(_BASE):  # type: ignore[misc]
             if key.tag == "tag:yaml.org,2002:timestamp":
                 key.tag = "tag:yaml.org,2002:str"
         return super().construct_mapping(node, deep)
+
+
+def read_file(path: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """The file's keys, None if it has none that can be read; and what is wrong with it."""
+    try:
+        data, duplicates = read(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        return None, [f"cannot be read: {error.strerror}"]
+    except UnicodeDecodeError as error:
+        return None, [f"is not UTF-8: byte {error.start}; save it as UTF-8"]
+    except Refused as error:
+        return None, [str(error)]
+    if not isinstance(data, dict):
+        return None, ["holds no keys; see the other files beside it"]
+    return data, duplicates
 
 
 def read(text: str) -> tuple[Any, list[str]]:

@@ -42,17 +42,8 @@ def _read(path: Path) -> tuple[FlagSet | None, list[str]]:
     if not path.is_file():
         known = sorted(p.stem for p in path.parent.glob("*.yaml"))
         return None, [f"there is no such flag set; there are: {', '.join(known) or 'none'}"]
-    try:
-        data, duplicates = document.read(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        return None, [f"cannot be read: {error.strerror}"]
-    except UnicodeDecodeError as error:
-        return None, [f"is not UTF-8: byte {error.start}; save it as UTF-8"]
-    except Refused as error:
-        return None, [str(error)]
-    if not isinstance(data, dict):
-        return None, ["holds no keys; see the other files beside it"]
-    return validated(data, path.stem, duplicates)
+    data, problems = document.read_file(path)
+    return (None, problems) if data is None else validated(data, path.stem, problems)
 
 
 def validated(

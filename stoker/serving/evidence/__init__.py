@@ -1,0 +1,1 @@
+"""What was measured of a flag set, by which run, and whether it still holds. Pure."""
