@@ -7,7 +7,6 @@ measured anew with that part known.
 """
 
 import hashlib
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -110,20 +109,24 @@ def _moved(kind: str, old: Iterable[str], new: Iterable[str], between: str) -> I
     was, now = _by_name(old, between), _by_name(new, between)
     for name in sorted(was.keys() | now.keys()):
         if name not in now:
-            yield f"{kind} {name} gone (was {was[name]})" if was[name] else f"{kind} {name} gone"
+            yield f"{kind} {name} gone (was {_values(was[name])})"
         elif name not in was:
-            yield f"{kind} {name} {now[name]} is new" if now[name] else f"{kind} {name} is new"
+            yield f"{kind} {name} new: {_values(now[name])}"
         elif was[name] != now[name]:
-            yield f"{kind} {name} {was[name] or 'on'} -> {now[name] or 'on'}"
+            yield f"{kind} {name} {_values(was[name])} -> {_values(now[name])}"
 
 
-def _by_name(texts: Iterable[str], between: str) -> dict[str, str]:
-    """A name given twice keeps both values: which of them counts is the parser's to say."""
-    pairs = [text.partition(between)[::2] for text in sorted(texts)]
-    return {
-        name: " and ".join(value for _, value in of_name)
-        for name, of_name in itertools.groupby(pairs, key=lambda pair: pair[0])
-    }
+def _by_name(texts: Iterable[str], between: str) -> dict[str, list[str]]:
+    """Name -> what follows it, of each time it is given: which counts is the parser's to say."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name = text.partition(between)[0]
+        found.setdefault(name, []).append(text[len(name) :])
+    return found
+
+
+def _values(rests: list[str]) -> str:
+    return " and ".join(rest[1:] if rest else "on" for rest in rests)
 
 
 def _shown(name: str, value: str | int | None) -> str:

@@ -46,7 +46,7 @@ def test_flags_that_come_go_and_change_are_named_apart() -> None:
     assert differences(fingerprint(), fingerprint(flags=flags)) == (
         "flag --attention-backend gone (was flashinfer)",
         "flag --mem-fraction-static 0.88 -> 0.93",
-        "flag --trust-remote-code is new",
+        "flag --trust-remote-code new: on",
     )
 
 
