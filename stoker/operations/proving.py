@@ -67,7 +67,7 @@ def _measured(server: UnderTest, sized: burst.Burst) -> Figures:
         accept_length=_rounded(info["accept_length"]),
         low_water_gib=_rounded(low),
         max_total_num_tokens=info["pool"],
-        predicted_tokens=getattr(server.checked.prediction, "tokens", None),
+        predicted_tokens=server.checked.predicted_tokens,
     )
     left = "" if low is None else f", at the least {low:.2f} GiB left"
     server.say(f"prefill burst ({sized.words}): {figures.tokens_per_s:.0f} tokens/s{left}")

@@ -110,7 +110,8 @@ class Proving:
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Proving]]:
     proving = Proving(tmp_path_factory.mktemp("evidence") / "log", STANDIN_ACCEPT="2.7")
-    yield proving(checked(parsed=DRAFT), full=True), proving
+    predicted = SimpleNamespace(pool=SimpleNamespace(tokens=2000.5))
+    yield proving(replace(checked(parsed=DRAFT), prediction=predicted), full=True), proving
 
 
 def test_a_candidate_that_stands_the_burst_has_all_its_figures(
@@ -125,7 +126,7 @@ def test_a_candidate_that_stands_the_burst_has_all_its_figures(
     assert figures.tokens_per_s > 0
     assert figures.throughput > 0
     assert (figures.ttft_ms, figures.tpot_ms, figures.accept_length) == (54.0, 5.4, 2.7)
-    assert (figures.max_total_num_tokens, figures.restarts) == (2048, 0)
+    assert (figures.max_total_num_tokens, figures.predicted_tokens) == (2048, 2000)
     # The question for its limits, two bursts, bench_serving.
     assert len(proving.leases) == len(proving.host.done) == 4
     assert min(proving.leases) > 200

@@ -13,18 +13,20 @@ import pytest
 
 from stoker.serving.evidence.bench import bench
 from stoker.serving.evidence.burst import Limits, burst
+from stoker.serving.inside import burst as inside
 from stoker.serving.programs import program
 from tests.serving.test_inside import KEY, free_port, served
 
 TINY = Limits(chunk=256, running=8, context=512, pool=2048)
 
 
-def run(name: str, **asked: Any) -> dict[str, Any]:
+def run(name: str, env: dict[str, str] | None = None, **asked: Any) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-I", "-c", program(name), json.dumps(asked)],
         capture_output=True,
         text=True,
         check=True,
+        env=env,
     )
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -104,6 +106,32 @@ def test_a_server_that_refuses_a_prompt_is_quoted(server: Server) -> None:
     said = run("burst", **asked(*server, prompts=[[1, 600]]))
     assert said["error"].startswith("ValueError: HTTP 400: ")
     assert "The input is too long." in said["error"]
+
+
+def test_the_least_free_memory_of_its_gpus_is_kept(tmp_path: Path, server: Server) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text('#!/bin/sh\nprintf "%s\\n" "$*" >> "$0.asked"\nprintf "81920\\n3328\\n"\n')
+    smi.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    said = run("burst", {**os.environ, "PATH": path}, **asked(*server, gpus=[2, 5]))
+    assert said["low_water_gib"] == 3.25
+    line = (tmp_path / "nvidia-smi.asked").read_text().splitlines()[0]
+    assert line == "--query-gpu=memory.free --format=csv,noheader,nounits -i 2,5"
+
+
+@pytest.mark.parametrize("script", ["sleep 60", "exit 9", "echo [N/A]"])
+def test_an_nvidia_smi_that_does_not_tell_leaves_the_memory_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(f"#!/bin/sh\nexec {script}\n" if "sleep" in script else f"#!/bin/sh\n{script}\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(inside, "SMI_TIMEOUT_S", 0.2)
+    low_water = inside.LowWater([0])
+    low_water.start()
+    low_water.join(5)
+    assert low_water.end() is None
 
 
 def test_nobody_else_is_measured_in_its_place(server: Server) -> None:

@@ -30,6 +30,11 @@ class Checked:
     """`stoker.serving.memory`'s, None: it could not be predicted."""
 
     @property
+    def predicted_tokens(self) -> int | None:
+        """Size of the KV pool as it was predicted; None: it could not be."""
+        return None if self.prediction is None else int(self.prediction.pool.tokens)
+
+    @property
     def drafted(self) -> bool:
         """Whether a draft guesses tokens ahead."""
         algorithm = self.parsed.get("speculative_algorithm")

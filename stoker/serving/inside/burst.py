@@ -18,12 +18,14 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.parse
 from pathlib import Path
 from typing import Any
 
 from stoker.serving.inside.ask_token import api_key, fetch, listens
 
+INFO_TIMEOUT_S = 60
 SMI_TIMEOUT_S = 20
 SAMPLE_S = 0.3
 FULL_S = 0.5
@@ -158,10 +160,19 @@ class LowWater(threading.Thread):
         return True
 
 
+def asked_of_itself(url: str, key: str | None) -> bytes:
+    try:
+        return fetch(url + "/server_info", key, timeout=INFO_TIMEOUT_S)
+    except urllib.error.HTTPError as absent:
+        if absent.code != 404:
+            raise
+        return fetch(url + "/get_server_info", key, timeout=INFO_TIMEOUT_S)
+
+
 def info(url: str, key: str | None) -> dict[str, Any]:
     """What bounds it, as it says itself, and its accept length. Of an answer that holds its key
     too, so nothing else of it goes on."""
-    said = json.loads(fetch(url + "/server_info", key, timeout=60))
+    said = json.loads(asked_of_itself(url, key))
     state = (said.get("internal_states") or [{}])[0]
     chunk, input_len = said.get("chunked_prefill_size"), said.get("max_req_input_len")
     running = state.get("effective_max_running_requests_per_dp")
