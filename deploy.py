@@ -6,6 +6,7 @@ pyinfra inventory/lab.py deploy.py
 from pyinfra import host
 
 from roles.cuda import cuda
+from roles.draft import draft
 from roles.flagsets import flagsets
 from roles.service import service
 from roles.sglang import sglang
@@ -27,4 +28,5 @@ if "inference" in host.groups:
     venv()
     cuda()
     sglang()
+    draft()
     service()

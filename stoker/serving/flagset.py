@@ -125,6 +125,13 @@ class Model(_Strict):
     """The name clients use; None: SGLang's own default, which is `path`."""
 
 
+class Draft(_Strict):
+    """A draft model that is not used as it lies there."""
+
+    renamed_from: Path
+    """Where it lies; `speculative-draft-model-path` is its copy with the names SGLang loads."""
+
+
 class Placement(_Strict):
     """Which GPUs, and whether each has its own server."""
 
@@ -169,6 +176,8 @@ class FlagSet(_Strict):
     env: dict[
         Annotated[str, AfterValidator(_env_name)], Annotated[Any, AfterValidator(_env_value)]
     ] = Field(default_factory=dict)
+    draft: Draft | None = None
+    """None: the draft, if there is one, is used as it is."""
     waivers: dict[Annotated[str, Field(pattern=NAME)], Waiver] = Field(default_factory=dict)
     """Known-bad row -> why it does not count here; every check tells it again."""
     status: Status | None = None

@@ -10,11 +10,12 @@ from pydantic import BaseModel, ValidationError
 
 from stoker.refused import Refused
 from stoker.serving import document
-from stoker.serving.flagset import FlagSet, Model, Placement, Status
+from stoker.serving.flagset import Draft, FlagSet, Model, Placement, Status
 
 _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
     (): FlagSet,
     ("model",): Model,
+    ("draft",): Draft,
     ("placement",): Placement,
     ("status",): Status,
 }
@@ -81,6 +82,7 @@ def _contradictions(data: Any) -> Iterator[str]:
     """What each key allows and both together do not; looks only at keys of the right kind."""
     yield from _staging(_mapping(data, "model"))
     placement, flags = _mapping(data, "placement"), _mapping(data, "flags")
+    yield from _renaming(_mapping(data, "draft"), flags)
     layout, gpus = placement.get("layout"), placement.get("gpus") or []
     if not isinstance(gpus, list):
         return
@@ -111,6 +113,19 @@ def _staging(model: dict[str, Any]) -> Iterator[str]:
         yield "model.staged_from: only a model in /dev/shm is staged; leave it out"
     elif not source and path.startswith("/dev/shm/"):
         yield "model.staged_from: /dev/shm is empty after a reboot; say where the model is on disk"
+
+
+def _renaming(draft: dict[str, Any], flags: dict[str, Any]) -> Iterator[str]:
+    if "renamed_from" not in draft:
+        return
+    source = str(draft["renamed_from"]).rstrip("/")
+    copy = flags.get("speculative-draft-model-path")
+    if not isinstance(copy, str) or not copy.startswith("/"):
+        yield "draft.renamed_from: needs flags.speculative-draft-model-path, the copy's directory"
+    elif f"{copy}/".startswith(f"{source}/") or f"{source}/".startswith(f"{copy.rstrip('/')}/"):
+        yield "draft.renamed_from: is where the copy goes; name another directory for the copy"
+    elif copy.startswith("/dev/shm/"):
+        yield "flags.speculative-draft-model-path: /dev/shm is empty after a reboot; put it on disk"
 
 
 def _mapping(data: Any, key: str) -> dict[str, Any]:

@@ -16,3 +16,14 @@ def releases(root: Path, flagsets: Iterable[str]) -> list[Release]:
     loaded = loading.load(root / "group_data" / "flagsets", flagsets)
     versions = dict.fromkeys(flagset.sglang for flagset in loaded)
     return [lock.load(root / "locks", version) for version in versions]
+
+
+def renamed_drafts(root: Path, flagsets: Iterable[str]) -> list[tuple[str, str]]:
+    """(source, destination) of each draft that is to be copied under other names, each once."""
+    loaded = loading.load(root / "group_data" / "flagsets", flagsets)
+    copies = [
+        (flagset.draft.renamed_from, str(flagset.flags["speculative-draft-model-path"]))
+        for flagset in loaded
+        if flagset.draft
+    ]
+    return list(dict.fromkeys(copies))

@@ -1,8 +1,10 @@
 """Model directories, looked at by the script that runs in the container."""
 
+import subprocess
 from pathlib import Path
 
 from stoker.facts.model_files import ModelDirectories
+from stoker.facts.renamed_drafts import Renamed, RenamedDraft, script
 from tests.facts.asked import asked
 from tests.serving.weights import given
 
@@ -27,3 +29,19 @@ def test_a_user_that_is_not_there_yet_bars_nothing(tmp_path: Path) -> None:
 
 def test_no_answer_is_no_directory() -> None:
     assert ModelDirectories().process(["timeout: killed", ""]) == {}
+
+
+def test_a_drafts_copy_is_told_by_its_state_and_made_by_the_same_script(tmp_path: Path) -> None:
+    source = given.draft(tmp_path / "trained", given.draft_shapes("layers.0."))
+    pair = (str(source), str(tmp_path / "it's renamed"))
+    fact = RenamedDraft()
+    assert asked(fact, source=pair[0], destination=pair[1]) == Renamed("absent")
+    subprocess.run(["sh", "-c", script(*pair, act=True).get_raw_value()], check=True)
+    assert asked(fact, source=pair[0], destination=pair[1]) == Renamed("right")
+
+
+def test_a_copy_that_cannot_be_made_fails_with_its_sentence(tmp_path: Path) -> None:
+    words = script(str(tmp_path / "none"), str(tmp_path / "copy"), act=True).get_raw_value()
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"cannot rename {tmp_path}/none: there is no such directory")

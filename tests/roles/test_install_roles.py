@@ -9,7 +9,7 @@ from pyinfra.api import Config, Inventory, State
 from pyinfra.api.deploy import add_deploy
 from pyinfra.context import ctx_inventory, ctx_state
 
-from roles import cuda, sglang, system, uv, venv, wheels
+from roles import cuda, draft, sglang, system, uv, venv, wheels
 from stoker.serving import lock, selection
 from stoker.serving.lock import Release
 
@@ -93,3 +93,12 @@ def test_ubuntu_24_04_gets_its_own_names() -> None:
         *("ca-certificates", "gcc", "g++", "libc6-dev", "libnuma1"),
         *("python3.12", "python3.12-dev"),
     ]
+
+
+def test_a_draft_is_renamed_only_where_a_flag_set_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[tuple[str, str]] = []
+    monkeypatch.setattr(selection, "renamed_drafts", lambda root, flagsets: copies)
+    assert operations("@fake/a", draft.draft) == []
+    copies.append(("/d/x", "/d/y"))
+    (name,) = operations("@fake/a", draft.draft)
+    assert name == "Draft | Give drafts the tensor names that SGLang loads"

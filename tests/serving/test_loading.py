@@ -6,6 +6,7 @@ import pytest
 from stoker.refused import Refused
 from stoker.serving.loading import load
 from stoker.serving.placement import units_of
+from stoker.serving.selection import renamed_drafts
 
 SHIPPED = Path(__file__).parents[2] / "group_data" / "flagsets"
 GOOD = """\
@@ -223,3 +224,34 @@ def test_the_shipped_flag_sets_load_and_say_truthfully_that_they_are_reported() 
 )
 def test_a_waiver_names_a_row_and_a_reason(tmp_path: Path, waivers: str, problem: str) -> None:
     check_changed(tmp_path, "port: 30000", f"port: 30000\nwaivers: {waivers}", problem)
+
+
+@pytest.mark.parametrize(
+    ("draft", "flag", "problem"),
+    [
+        ("{renamed_from: /d/trained}", "/d/renamed", ""),
+        ("{renamed_from: trained}", "/d/renamed", "draft.renamed_from: 'trained' is not an abs"),
+        ("{renamed: /d/trained}", "/d/renamed", "draft.renamed: unknown key; meant renamed_from?"),
+        ("{renamed_from: /d/trained}", "hub/name", "needs flags.speculative-draft-model-path"),
+        ("{renamed_from: /d/x}", "/d/x", "draft.renamed_from: is where the copy goes"),
+        ("{renamed_from: /d/x/}", "/d/x/y", "draft.renamed_from: is where the copy goes"),
+        ("{renamed_from: /d/x}", "/dev/shm/x", "/dev/shm is empty after a reboot"),
+    ],
+)
+def test_a_draft_is_renamed_into_a_directory_of_its_own(
+    tmp_path: Path, draft: str, flag: str, problem: str
+) -> None:
+    given = f"draft: {draft}\nflags:\n  speculative-draft-model-path: {flag}"
+    check_changed(tmp_path, "flags:", given, problem)
+
+
+def test_the_drafts_to_rename_are_named_once(tmp_path: Path) -> None:
+    folder = tmp_path / "group_data" / "flagsets"
+    folder.mkdir(parents=True)
+    given = "draft: {renamed_from: /d/x}\nflags:\n  speculative-draft-model-path: /d/y"
+    for name in ("one", "two"):
+        text = GOOD.replace("name: tiny", f"name: {name}").replace("flags:", given)
+        (folder / f"{name}.yaml").write_text(text)
+    (folder / "tiny.yaml").write_text(GOOD)
+    copies = renamed_drafts(tmp_path, ["one", "two", "tiny"])
+    assert copies == [("/d/x", "/d/y")]
