@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 
+from stoker.serving.catalogue.catalogue import Catalogue
 from stoker.serving.catalogue.parsed import Parsed
 from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Gpus, Host, Question
@@ -11,7 +12,9 @@ from stoker.serving.rules.matching import holds
 from stoker.serving.rules.rule import Example, Rule
 
 
-def question(example: Example, parsed: Parsed | None = None) -> Question:
+def question(
+    example: Example, parsed: Parsed | None = None, catalogue: Catalogue | None = None
+) -> Question:
     """`parsed`: what the version's parser makes of its flags; None: the flags as they are, with no
     defaults."""
     values = {name.replace("-", "_"): value for name, value in example.flags.items()}
@@ -21,7 +24,7 @@ def question(example: Example, parsed: Parsed | None = None) -> Question:
         words=(),
         env=example.env,
         parsed=parsed or Parsed(values, frozenset(values)),
-        catalogue=None,
+        catalogue=catalogue,
         gpus=Gpus(**example.gpu),
         host=Host(**example.host),
         model=Model(**example.model) if example.model else None,

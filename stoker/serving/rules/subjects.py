@@ -32,7 +32,7 @@ def of(question: Question, name: str) -> Subject:
     """The subject of that name, `flags.tp-size`, `env.NCCL_ALGO`, `gpu.sm`, `tp` ..."""
     section, _, key = name.partition(".")
     if section == "flags":
-        dest = key.replace("-", "_")
+        dest = _dest(question, key)
         return Subject(question.parsed.values.get(dest), dest in question.parsed.given)
     if section == "env":
         return Subject(question.env.get(key), key in question.env)
@@ -46,6 +46,14 @@ def of(question: Question, name: str) -> Subject:
     if section == "model":
         return Subject(known=False) if not question.model else _of_model(question.model, key)
     return _alone(question, section)
+
+
+def _dest(question: Question, name: str) -> str:
+    """Where the parser puts an option's value: `--fp8-gemm-backend` goes elsewhere than most."""
+    dest = name.replace("-", "_")
+    if dest in question.parsed.values or not question.catalogue:
+        return dest
+    return next((o.dest for o in question.catalogue.options if f"--{name}" in o.names), dest)
 
 
 def _known(value: Any) -> Subject:
