@@ -1,6 +1,6 @@
 """The verdict on one question: every check in its order, each reason once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ class Check:
     run: Callable[[Question], Told]
 
 
-def judge(question: Question, rules: Sequence[Any] = (), waivers: Sequence[Any] = ()) -> Verdict:
+def judge(
+    question: Question, rules: Sequence[Any] = (), waivers: Mapping[str, str] | None = None
+) -> Verdict:
     """Flags, known-bad rows, fitting, memory, weights: refusals first, else in this order.
 
     Raises `Refused` if a check fails of itself: what was not checked must not pass.
@@ -49,7 +51,7 @@ def _run(check: Check, question: Question) -> tuple[list[Reason], list[str]]:
         ) from error
 
 
-def _checks(rules: Sequence[Any], waivers: Sequence[Any]) -> Iterator[Check]:
+def _checks(rules: Sequence[Any], waivers: Mapping[str, str] | None) -> Iterator[Check]:
     if flags := part("flags"):
         yield Check("flags", lambda question: (flags.check(question), ()))
     if known := part("rules"):

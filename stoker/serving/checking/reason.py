@@ -32,6 +32,7 @@ class Reason:
             "message": self.message,
             "hint": self.hint,
         }
+        told |= {"rule": self.rule} if self.rule else {}
         return told | ({"sums": list(self.sums)} if self.sums else {})
 
 

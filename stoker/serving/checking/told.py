@@ -34,9 +34,11 @@ def lines(file: str, verdict: Verdict) -> Iterator[str]:
 
 
 def paragraph(reason: Reason, indent: str = "  ") -> Iterator[str]:
-    """One reason: what is, the sums behind it, what to do."""
+    """One reason: what is, the sums behind it, what to do, the row by which it can be waived."""
     yield f"{indent}{reason.severity} {reason.name}: {reason.message}"
     for line in reason.sums:
         yield f"{indent}    {line}"
     if reason.hint:
         yield f"{indent}  do: {reason.hint}"
+    if reason.rule:
+        yield f"{indent}  row: {reason.rule}"

@@ -77,7 +77,7 @@ def _flagset(
         return Verdict(tuple(map(_invalid, problems)))
     units = units_of(flagset, SOMEWHERE, SOMEWHERE)
     questions = together(units, [asked(unit, facts) for unit in units])
-    return joined(judge(question, rules) for question in questions)
+    return joined(judge(question, rules, flagset.waivers) for question in questions)
 
 
 def _invalid(problem: str) -> Reason:

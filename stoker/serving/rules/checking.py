@@ -96,5 +96,7 @@ def _unknown(waivers: Mapping[str, str], rules: tuple[Rule, ...]) -> Iterator[Re
             "waiver_unknown",
             "refuse",
             f"waivers.{name}: there is no such known-bad row",
-            f"meant {near[0]}?" if near else "remove the waiver, or see the rows in docs/checks.md",
+            f"meant {near[0]}?"
+            if near
+            else "remove the waiver; a refusal or a warning names its row",
         )

@@ -89,3 +89,9 @@ def test_what_is_wrong_is_named_by_file_and_key(
 def test_a_row_of_versions_that_no_longer_change_owes_no_day(tmp_path: Path) -> None:
     text = ROW.replace("  recheck: 2027-03-01\n", "").replace("tp:", "sglang: '<0.5.13'\n    tp:")
     assert load(tmp_path, text)[-1].recheck is None
+
+
+def test_the_row_that_the_documentation_shows_is_right(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "checks.md").read_text()
+    row = load(tmp_path, page.split("```yaml\n")[1].split("```")[0])[-1]
+    assert (row.id, row.severity) == ("p2p-level-sys-here", "refuse")

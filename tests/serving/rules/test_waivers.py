@@ -1,4 +1,5 @@
 from stoker.serving import rules
+from stoker.serving.checking import written
 from tests.serving.rules.asked import question
 
 TREE = question({"tp-size": 2}, {"NCCL_ALGO": "Tree"})
@@ -20,3 +21,23 @@ def test_a_waiver_of_no_row_is_refused_with_the_nearest() -> None:
     assert verdict.word == "refuse"
     assert verdict.reasons[0].name == "waiver_unknown"
     assert verdict.reasons[0].hint == "meant nccl-algo-no-all-gather?"
+
+
+def test_a_flag_sets_own_waivers_count_in_its_check() -> None:
+    text = """\
+name: tiny
+sglang: 0.5.12
+model: {path: /models/tiny}
+placement: {layout: tensor-parallel, gpus: [0, 1]}
+port: 30000
+env: {NCCL_ALGO: Tree}
+"""
+    rows = rules.load()
+    refused = written.verdict("tiny", text, rules=rows)
+    assert "nccl-algo-no-all-gather" in [reason.rule for reason in refused.reasons]
+    waived = f"{text}waivers: {{nccl-algo-no-all-gather: tested on pve1}}\n"
+    verdict = written.verdict("tiny", waived, rules=rows)
+    assert "nccl_algo" not in [reason.name for reason in verdict.reasons]
+    assert any("tested on pve1" in note for note in verdict.notes)
+    unknown = written.verdict("tiny", f"{text}waivers: {{nccl-algo: tested}}\n", rules=rows)
+    assert "waiver_unknown" in [reason.name for reason in unknown.reasons]
