@@ -39,6 +39,9 @@ class Model:
     weights_gib: float | None = None
     """All tensors of its files, GiB, over all ranks."""
     multimodal: bool = False
+    vision_layers: int | None = None
+    """Of its vision part, from which SGLang lessens its default memory fraction."""
+    vision_hidden: int | None = None
     built_in_draft: bool = False
     """It has its own draft layers (MTP), so speculation needs no other model."""
     quantization: str | None = None
