@@ -1,0 +1,71 @@
+"""All that can be told of a server's memory before it starts: reasons, and what was left untold."""
+
+from collections.abc import Iterator
+
+from stoker.serving.checking.question import OtherServer, Question
+from stoker.serving.checking.reason import Reason
+from stoker.serving.memory import fraction, host, room
+from stoker.serving.memory.hostpool import HostPool, host_pool
+from stoker.serving.memory.prediction import Prediction, computes_on_gpu, predict
+from stoker.serving.memory.settings import Settings, resolve
+
+
+def check(
+    question: Question, others: tuple[OtherServer, ...] | None = None
+) -> tuple[tuple[Reason, ...], tuple[str, ...]]:
+    """(reasons, notes). `others`: servers beside this one; None: those of the question.
+
+    A fact that nobody knows gives no reason, and where it matters a note on what was not told.
+    """
+    settings = resolve(question)
+    on_gpu = computes_on_gpu(question)
+    prediction = predict(question) if on_gpu else "the server computes on the CPU"
+    pool = host_pool(question, settings, prediction)
+    beside = question.others if others is None else others
+    known = pool if isinstance(pool, HostPool) else None
+    reasons = [*host.check(question, settings, prediction, known, beside)]
+    reasons += room.check(question, settings, prediction)
+    if on_gpu:
+        reasons += fraction.check(question, settings, prediction)
+    notes = _notes(question, settings, prediction, pool) if on_gpu else ()
+    return tuple(reasons), tuple(notes)
+
+
+def host_gb(question: Question) -> float | None:
+    """Host memory that the server wants, GB, for those beside it; None: cannot be told."""
+    settings = resolve(question)
+    prediction = predict(question)
+    pool = host_pool(question, settings, prediction)
+    return None if isinstance(pool, str) else host.wanted_gb(question, settings, pool)
+
+
+def _notes(
+    question: Question,
+    settings: Settings,
+    prediction: Prediction | str,
+    pool: HostPool | str | None,
+) -> Iterator[str]:
+    if isinstance(prediction, str):
+        yield f"how many tokens the KV pool will hold cannot be told: {prediction}"
+    else:
+        yield told(prediction)
+    if isinstance(pool, str):
+        yield f"whether host memory suffices cannot be told: {pool}"
+    elif pool is not None and host.limit_gb(question) is None:
+        yield "whether host memory suffices cannot be told: how much there is is not known"
+    untold = fraction.untold(question, settings, prediction)
+    if untold:
+        yield untold
+
+
+def told(prediction: Prediction) -> str:
+    """What is predicted, as one line."""
+    about = "about " if prediction.estimated else ""
+    if not prediction.starts:
+        return f"predicted: no KV pool ({prediction.sums[0]})"
+    least, most = prediction.after_graphs_gib
+    return (
+        f"predicted: {about}{prediction.pool.tokens:,} tokens of KV cache, "
+        f"{prediction.left_gib:.1f} GiB of each GPU free beside it, {least:.1f} to {most:.1f} "
+        "after the graphs"
+    )

@@ -1,0 +1,173 @@
+"""CUDA graphs as SGLang plans them: for which batches, and whether at all."""
+
+from dataclasses import dataclass
+
+from stoker.serving.checking.question import Question
+from stoker.serving.memory import cards, releases, words
+
+# (below so many MiB, chunk, graphs for so many requests at tp < 4, and from 4 on)
+_CLASSES = (
+    (20 * 1024, 2048, 8, 8),
+    (35 * 1024, 2048, 24, 80),
+    (60 * 1024, 4096, 32, 160),
+    (160 * 1024, 8192, 256, 512),
+)
+_LARGEST = (0, 16384, 512, 512)
+_MIDDLE_SINCE_0_5_20 = (35 * 1024, 4096, 48, 160)
+_UNKNOWN = (0, 4096, 160, 160)
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """What a server captures."""
+
+    decode: bool
+    requests: int
+    """The largest batch that a decode graph is captured for."""
+    prefill: int
+    """How many prefill (piecewise) graphs; 0: none."""
+
+
+def planned(question: Question, memory_mib: int | None, chunk: int, requests: int | None) -> Graphs:
+    """The graphs of a server on a card of so much memory."""
+    return Graphs(
+        decode=_decode_on(question),
+        requests=_largest_batch(question, memory_mib, requests),
+        prefill=_prefill_count(question, chunk),
+    )
+
+
+def default_chunk(sglang: str, memory_mib: int | None) -> int:
+    """--chunked-prefill-size where it is not given, by the card's memory; tokens."""
+    return _class(sglang, memory_mib)[1]
+
+
+def _largest_batch(question: Question, memory_mib: int | None, requests: int | None) -> int:
+    parsed = question.parsed
+    listed = words.several(parsed, "cuda_graph_bs", "cuda_graph_bs_decode")
+    given = words.whole(parsed, "cuda_graph_max_bs", "cuda_graph_max_bs_decode")
+    if listed or given is not None:
+        return max(listed) if listed else given or 0
+    few = (words.whole(parsed, "tp_size") or 1) < 4
+    default = _class(question.sglang, memory_mib)[2 if few else 3]
+    if requests and releases.has(question.sglang, "graphs_capped_by_requests"):
+        return min(default, requests)
+    return default
+
+
+def _decode_on(question: Question) -> bool:
+    parsed = question.parsed
+    off = words.on(parsed, "disable_cuda_graph", "disable_decode_cuda_graph")
+    return not off and words.text(parsed, "cuda_graph_backend_decode") != "disabled"
+
+
+def _prefill_count(question: Question, chunk: int) -> int:
+    if not _prefill_on(question):
+        return 0
+    parsed = question.parsed
+    listed = words.several(parsed, "piecewise_cuda_graph_tokens", "cuda_graph_bs_prefill")
+    if listed:
+        return len(listed)
+    given = words.whole(parsed, "piecewise_cuda_graph_max_tokens", "cuda_graph_max_bs_prefill")
+    mla = question.model is not None and question.model.mla
+    most = given or (min(chunk, 2048) if mla else chunk)
+    cap = words.whole(parsed, "max_total_tokens")
+    return len([size for size in _prefill_sizes(most) if size <= min(most, cap or most)])
+
+
+def _prefill_sizes(most: int) -> tuple[int, ...]:
+    steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256))
+    return tuple(size for step in (*steps, (4608, most + 1, 512)) for size in range(*step))
+
+
+def _class(sglang: str, memory_mib: int | None) -> tuple[int, int, int, int]:
+    if memory_mib is None:
+        return _UNKNOWN
+    row = next((row for row in _CLASSES if memory_mib < row[0]), _LARGEST)
+    if row[0] == _MIDDLE_SINCE_0_5_20[0] and releases.has(sglang, "middle_class_4096"):
+        return _MIDDLE_SINCE_0_5_20
+    return row
+
+
+def _prefill_on(question: Question) -> bool:
+    parsed, sglang = question.parsed, question.sglang
+    if releases.has(sglang, "prefill_graphs_asked"):
+        return words.on(parsed, "enable_piecewise_cuda_graph")
+    asked = words.text(parsed, "cuda_graph_backend_prefill")
+    if words.on(parsed, "enforce_piecewise_cuda_graph") or asked:
+        return asked != "disabled"
+    if words.on(parsed, "disable_piecewise_cuda_graph", "disable_prefill_cuda_graph"):
+        return False
+    if releases.has(sglang, "prefill_graphs_breakable"):
+        return not _breakable_off(question)
+    return not _compiled_off(question)
+
+
+_NOT_COMPILED_WITH = (
+    "enable_dp_attention",
+    "enable_torch_compile",
+    "enable_symm_mem",
+    "enable_deterministic_inference",
+    "enable_eplb",
+    "expert_distribution_recorder_mode",
+    "debug_cuda_graph",
+    "dllm_algorithm",
+    "lora_paths",
+    "enable_lora",
+)
+
+
+def _compiled_off(question: Question) -> bool:
+    # 0.5.10 to 0.5.14: torch.compile stands in the way of all of these.
+    parsed, model, sglang = question.parsed, question.model, question.sglang
+    return (
+        _elsewhere_off(question)
+        or words.on(parsed, *_NOT_COMPILED_WITH)
+        or _offloads_or_speculates(question)
+        or words.text(parsed, "moe_a2a_backend", "none") != "none"
+        or words.text(parsed, "disaggregation_mode", "null") != "null"
+        or "gguf" in (words.text(parsed, "load_format"), words.text(parsed, "quantization"))
+        or (model is not None and model.multimodal)
+        or releases.lists(sglang, "no_prefill_graphs", model.arch if model else None)
+    )
+
+
+def _offloads_or_speculates(question: Question) -> bool:
+    parsed, sglang = question.parsed, question.sglang
+    offload = (words.real(parsed, "cpu_offload_gb") or 0) > 0
+    offload = offload or words.on(parsed, "enable_hierarchical_cache")
+    speculates = words.on(parsed, "speculative_algorithm")
+    # Without decode graphs 0.5.14 has none for prefill either.
+    alone = words.on(parsed, "disable_cuda_graph") and releases.number(sglang) >= (0, 5, 14)
+    return (
+        (offload and releases.has(sglang, "prefill_graphs_not_with_offload"))
+        or (speculates and releases.has(sglang, "prefill_graphs_not_with_speculation"))
+        or alone
+    )
+
+
+def _breakable_off(question: Question) -> bool:
+    parsed, model, sglang = question.parsed, question.model, question.sglang
+    if words.on(parsed, "disable_cuda_graph") or _elsewhere_off(question):
+        return True
+    if words.on(parsed, "enable_two_batch_overlap"):
+        return True
+    if words.text(parsed, "disaggregation_mode") == "decode":
+        return True
+    if model is None:
+        return False
+    listed = releases.has(sglang, "prefill_graphs_multimodal_listed") and releases.lists(
+        sglang, "multimodal_prefill_graphs", model.arch
+    )
+    mla = model.mla and releases.has(sglang, "prefill_graphs_not_with_mla")
+    return mla or (model.multimodal and not listed) or "DeepseekV4" in (model.arch or "")
+
+
+def _elsewhere_off(question: Question) -> bool:
+    parsed = question.parsed
+    return (
+        (words.whole(parsed, "pp_size") or 1) > 1
+        or (words.whole(parsed, "attn_cp_size") or 1) > 1
+        or cards.is_amd(question.gpus)
+        or words.text(parsed, "device", "cuda") not in ("cuda", "")
+    )

@@ -1,0 +1,200 @@
+"""Host memory: the hierarchical cache of every rank and server, /dev/shm, and locked memory.
+
+Each rank allocates its own pool (INC1: 8 x 300 GB against 449 GB), so the sum is over ranks and
+servers, with what SGLang keeps free, against the container's own limit.
+"""
+
+import math
+from collections.abc import Iterator
+
+from stoker.serving.checking.question import OtherServer, Question
+from stoker.serving.checking.reason import Reason
+from stoker.serving.memory import hostpool, releases
+from stoker.serving.memory.hostpool import HostPool
+from stoker.serving.memory.prediction import Prediction
+from stoker.serving.memory.settings import Settings
+
+RESERVE_GB = 10 * 1.073741824
+"""What SGLang leaves free for the system: 10 GiB."""
+_PROCESS_GB = 2.0
+_GB = 1.073741824
+_LEAST_SHM_GB = 1.0
+_SURE = 0.95
+
+
+def wanted_gb(question: Question, settings: Settings, pool: HostPool | None) -> float:
+    """Host memory that the server wants, GB: pools, processes, and a model kept in /dev/shm."""
+    pools = settings.ranks_here * pool.gb if pool else 0.0
+    return pools + _processes(settings) + staged_gb(question)
+
+
+def staged_gb(question: Question) -> float:
+    """GB of a model that lies in /dev/shm, which is the container's memory; 0: it does not."""
+    path = str(question.parsed.values.get("model_path") or "")
+    model = question.model
+    if not path.startswith("/dev/shm/") or model is None or model.weights_gib is None:
+        return 0.0
+    return model.weights_gib * _GB
+
+
+def check(
+    question: Question,
+    settings: Settings,
+    prediction: Prediction | str,
+    pool: HostPool | None,
+    others: tuple[OtherServer, ...],
+) -> Iterator[Reason]:
+    """The reasons `host_ram_short`, `hicache_too_small`, `memlock_low` and `shm_short`."""
+    if pool is not None:
+        least = _least_size(question, settings, prediction, pool)
+        yield from _ram(question, settings, pool, others, least)
+        yield from _small(question, pool, least)
+        yield from _memlock(question, pool)
+    yield from _shm(question, settings)
+
+
+def limit_gb(question: Question) -> tuple[float, str] | None:
+    """(GB that may be used, whose they are); None: nobody knows."""
+    host = question.host
+    known = [
+        (gb, what)
+        for gb, what in (
+            (host.ct_limit_gb, "of the container's limit"),
+            (host.mem_available_gb, "of available host memory"),
+        )
+        if gb is not None
+    ]
+    return min(known) if known else None
+
+
+def _processes(settings: Settings) -> float:
+    return _PROCESS_GB * (settings.ranks_here + 1)
+
+
+def _ram(
+    question: Question,
+    settings: Settings,
+    pool: HostPool,
+    others: tuple[OtherServer, ...],
+    least: tuple[int, str] | None,
+) -> Iterator[Reason]:
+    limit = limit_gb(question)
+    if limit is None:
+        return
+    beside = _beside(question, settings, limit[1], others)
+    ranks = settings.ranks_here
+    whole = ranks * pool.gb + sum(gb for _, gb in beside)
+    if whole <= limit[0]:
+        return
+    room = (limit[0] - sum(gb for _, gb in beside)) / ranks
+    pools = pool.over(ranks)
+    yield Reason(
+        name="host_ram_short",
+        severity="refuse",
+        message=f"the hierarchical cache takes {pools} of host memory, {whole:.0f} GB with what "
+        f"else is needed, against {limit[0]:.0f} GB {limit[1]}; its size is for each rank",
+        hint=_fitting(question, pool, room, least),
+        sums=(pools, *(f"+ {gb:.1f} GB {what}" for what, gb in beside), f"= {whole:.0f} GB"),
+    )
+
+
+def _beside(
+    question: Question, settings: Settings, whose: str, others: tuple[OtherServer, ...]
+) -> list[tuple[str, float]]:
+    beside = [("kept free", RESERVE_GB), ("for its processes", _processes(settings))]
+    beside += [(f"for {other.name}", other.host_gb) for other in others if other.host_gb]
+    there = question.files is not None and question.files.exists
+    if staged_gb(question) and ("limit" in whose or not there):
+        beside.append(("of the model in /dev/shm", staged_gb(question)))
+    return beside
+
+
+def _fitting(question: Question, pool: HostPool, each: float, least: tuple[int, str] | None) -> str:
+    if pool.size is None:
+        ratio = math.floor(pool.ratio * each / pool.gb * 10) / 10 if pool.gb else 0.0
+        return f"--hicache-ratio {ratio:g} fits" if ratio > 1 else _NO_SIZE
+    size = math.floor(pool.size * each / pool.gb)
+    if size < 1:
+        return _NO_SIZE
+    if least and size < least[0] and releases.has(question.sglang, "host_pool_must_exceed"):
+        return (
+            f"{_NO_SIZE}, or cap the GPU's pool with --max-total-tokens: {size} would fit, and "
+            f"SGLang wants {least[0]} or more, the GPU's own pool"
+        )
+    return f"--hicache-size {size} fits"
+
+
+_NO_SIZE = "leave --enable-hierarchical-cache out: no size fits"
+
+
+def _least_size(
+    question: Question, settings: Settings, prediction: Prediction | str, pool: HostPool
+) -> tuple[int, str] | None:
+    # (least --hicache-size, GB, why) at which the host's pool is larger than the GPU's.
+    if pool.size is None or isinstance(prediction, str) or not prediction.starts:
+        return None
+    held, kept = prediction.pool.states, hostpool.slots(question, settings, pool)
+    device = prediction.pool.tokens
+    needs: list[tuple[int, str]] = []
+    if pool.tokens:
+        what = f"{pool.tokens:,} tokens against about {device:,}"
+        needs.append((math.ceil(pool.size * device / pool.tokens), what))
+    if held and held.slots and kept:
+        what = f"{kept:,} slots of state against about {held.slots:,}"
+        needs.append((math.ceil(pool.size * held.slots / kept), what))
+    return max(needs, default=None)
+
+
+def _small(question: Question, pool: HostPool, least: tuple[int, str] | None) -> Iterator[Reason]:
+    stops = releases.has(question.sglang, "host_pool_must_exceed")
+    if pool.size is None and pool.ratio < 1:
+        yield _too_small(f"--hicache-ratio {pool.ratio:g}", "a ratio below 1", stops, "1 or more")
+    elif pool.size is not None and least and pool.size <= least[0] * _SURE:
+        enough = f"{math.ceil(least[0] / _SURE)} or more"
+        yield _too_small(f"--hicache-size {pool.size:g}", least[1], stops, enough)
+
+
+def _too_small(flag: str, what: str, stops: bool, enough: str) -> Reason:
+    ends = "SGLang stops at that" if stops else "it can hold nothing that the GPU does not hold"
+    return Reason(
+        name="hicache_too_small",
+        severity="refuse" if stops else "warn",
+        message=f"{flag} makes the pool on the host smaller than the one on the GPU ({what}); "
+        f"{ends}",
+        hint=f"{flag.split()[0]} {enough}",
+    )
+
+
+def _memlock(question: Question, pool: HostPool) -> Iterator[Reason]:
+    most = question.host.memlock_gb
+    if most is None or pool.gb <= most:
+        return
+    yield Reason(
+        name="memlock_low",
+        severity="warn",
+        message=f"each rank pins {pool.gb:.0f} GB of host memory for the hierarchical cache, and "
+        f"a process may lock {most:.1f} GB here",
+        hint="raise the limit of locked memory (LimitMEMLOCK=infinity in the unit, and the "
+        "container's)",
+    )
+
+
+def _shm(question: Question, settings: Settings) -> Iterator[Reason]:
+    host, staged = question.host, staged_gb(question)
+    missing = question.files is not None and question.files.exists is False
+    if staged and missing and host.shm_free_gb is not None and staged > host.shm_free_gb:
+        yield Reason(
+            name="shm_short",
+            severity="refuse",
+            message=f"the model's {staged:.1f} GB are to lie in /dev/shm, which has "
+            f"{host.shm_free_gb:.1f} GB free",
+            hint="enlarge /dev/shm in the container, or serve the model from disk",
+        )
+    elif settings.ranks_here > 1 and host.shm_gb is not None and host.shm_gb < _LEAST_SHM_GB:
+        yield Reason(
+            name="shm_short",
+            severity="warn",
+            message=f"/dev/shm has {host.shm_gb:.2f} GB, and {settings.ranks_here} ranks pass "
+            "their messages through it",
+            hint="give the container 1 GB of /dev/shm or more",
+        )

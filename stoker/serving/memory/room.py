@@ -1,0 +1,105 @@
+"""Is there a KV pool at all, and does it hold one context?"""
+
+import math
+from collections.abc import Iterator
+
+from stoker.serving.checking.question import Question
+from stoker.serving.checking.reason import Reason
+from stoker.serving.memory.fraction import REFUSED
+from stoker.serving.memory.prediction import Prediction
+from stoker.serving.memory.settings import Settings
+
+_SURE = 0.95
+"""A prediction from static facts is off by less than this; nearer than that is not judged."""
+_DOUBT_GIB = 0.5
+"""So much may an estimate of free memory and of weights be wrong."""
+
+
+def check(question: Question, settings: Settings, prediction: Prediction | str) -> Iterator[Reason]:
+    """The reasons `kv_pool_small` and `context_exceeds_kv`."""
+    cap, context = settings.token_cap, settings.context
+    if cap is not None and context is not None and cap < context:
+        yield _capped(cap, context)
+    if isinstance(prediction, str):
+        return
+    if not prediction.starts:
+        yield _none(prediction)
+    elif _no_request(prediction):
+        yield _no_slots(prediction)
+    elif not (cap is not None and prediction.pool.tokens < prediction.pool.most_tokens):
+        yield from _short(prediction)
+
+
+def _capped(cap: int, context: int) -> Reason:
+    return Reason(
+        name="context_exceeds_kv",
+        severity="warn",
+        message=f"--max-total-tokens {cap:,} is less than the {context:,} tokens of "
+        "--context-length, so no request can use its whole context",
+        hint=f"--max-total-tokens {context} or more, or --context-length {cap}",
+    )
+
+
+def _none(prediction: Prediction) -> Reason:
+    rest = prediction.pool.rest_gib
+    doubt = prediction.estimated and rest > -_DOUBT_GIB
+    return Reason(
+        name="kv_pool_small",
+        severity="warn" if doubt else "refuse",
+        message=f"{prediction.weights_gib:.1f} GiB of weights on each GPU leave no room for a KV "
+        f"pool in {prediction.fraction:.3g} of {prediction.before_gib:.1f} GiB, so SGLang will not "
+        "start (not enough memory, or loaded weights leave none)",
+        hint=_more(prediction),
+        sums=prediction.sums[:1],
+    )
+
+
+def _no_request(prediction: Prediction) -> bool:
+    held = prediction.pool.states
+    return held is not None and held.slots is not None and held.slots < held.per_request
+
+
+def _no_slots(prediction: Prediction) -> Reason:
+    held = prediction.pool.states
+    slots, each = (held.slots, held.per_request) if held else (0, 0)
+    return Reason(
+        name="kv_pool_small",
+        severity="refuse",
+        message=f"{slots} slots of state fit beside the KV pool, and one request needs {each}",
+        hint=_more(prediction),
+        sums=prediction.sums,
+    )
+
+
+def _short(prediction: Prediction) -> Iterator[Reason]:
+    context, tokens = prediction.context, prediction.pool.tokens
+    if context is None or tokens >= _SURE * context:
+        return
+    asked = prediction.settings.context is not None
+    whose = "of --context-length" if asked else "that the model allows"
+    yield Reason(
+        name="kv_pool_small",
+        severity="refuse" if asked else "warn",
+        message=f"the KV pool will hold about {tokens:,} tokens, less than one context of the "
+        f"{context:,} {whose}",
+        hint=f"--context-length {_round(tokens)}, or {_more(prediction)}",
+        sums=prediction.sums,
+    )
+
+
+def _more(prediction: Prediction) -> str:
+    total = prediction.settings.memory_mib
+    least = math.ceil(prediction.least_fraction * 1000) / 1000
+    gpus = f"more GPUs (--tp-size {prediction.settings.tp * 2}) or smaller weights"
+    if total is None:
+        return gpus
+    most = 1 - REFUSED * prediction.reserve.sure_mib / total
+    if least >= most or prediction.fraction >= most:
+        return gpus
+    if prediction.starts:
+        return f"a higher --mem-fraction-static, at most {math.floor(most * 100) / 100:g}"
+    return f"--mem-fraction-static above {least:g}, or {gpus}"
+
+
+def _round(tokens: int) -> int:
+    return max(1024, tokens // 1024 * 1024)
