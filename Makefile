@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-crash bench-full record lock tables flags requirements down
+  scenarios bench bench-recovery bench-crash bench-full record memory lock tables flags requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -87,6 +87,9 @@ pyz: ## stoker.pyz: what a node runs by itself, one file for its bare python3
 
 record: $(VENV)/.complete ## drive a real SGLang into every failure and keep its logs: root, by hand; VERSION=0.5.12 NAMES=
 	$(BIN)/python -m tests.health.crash.provoke $(VERSION) $(NAMES)
+
+memory: $(VENV)/.complete ## GPU memory predicted beside what recorded starts logged; FILE=memory.tsv for another
+	@$(BIN)/python -m tests.serving.memory $(FILE)
 
 lock: $(VENV)/.complete ## refresh SGLang's locks; VERSION=0.5.12 for one
 	$(BIN)/python locks/lock.py $(VERSION)
