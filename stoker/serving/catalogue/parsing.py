@@ -51,7 +51,7 @@ def parse(words: Sequence[str], catalogue: Catalogue | None) -> tuple[Parsed, tu
     reading.read(list(words))
     reading.close()
     values = {option.dest: option.default for option in reading.spellings.options}
-    parsed = Parsed(both(values | reading.values), frozenset(both(reading.values)))
+    parsed = Parsed(both(values | reading.values), frozenset(both(dict(reading.seen))))
     return parsed, tuple(reading.problems) if catalogue else ()
 
 

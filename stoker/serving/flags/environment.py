@@ -1,0 +1,89 @@
+"""Variables that nobody reads: SGLang and NCCL pass over them without a word."""
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from stoker.serving.catalogue import recorded
+from stoker.serving.catalogue.catalogue import Catalogue
+from stoker.serving.catalogue.ordering import key
+from stoker.serving.checking.reason import Reason
+from stoker.serving.flags.nearness import nearest
+from stoker.serving.flags.spans import span
+
+DATA = Path(__file__).parent / "data"
+_OURS = ("SGLANG_", "SGL_")
+_NCCL = "NCCL_"
+
+
+def check(env: Mapping[str, str], catalogue: Catalogue) -> Iterator[Reason]:
+    """A reason for each variable of SGLang's or NCCL's that has no effect, or a new name."""
+    for name in env:
+        found = None
+        if name.startswith(_OURS):
+            found = _own(name, catalogue)
+        elif name.startswith(_NCCL) and name not in others() and name not in catalogue.env:
+            known = [one for one in others() if one.startswith(_NCCL)]
+            found = _unread(name, "NCCL 2.28.9 and 2.30.7 do not read", known)
+        if found:
+            yield found
+
+
+@functools.cache
+def others() -> frozenset[str]:
+    """Names that other packages of the same venv read: data/variables.json."""
+    rows = json.loads((DATA / "variables.json").read_text())
+    return frozenset(name for row in rows for name in row["names"])
+
+
+def _own(name: str, catalogue: Catalogue) -> Reason | None:
+    now = f"SGLANG_{name[len('SGL_') :]}" if name.startswith("SGL_") else name
+    if name in catalogue.env or name in others():
+        return None
+    if name in catalogue.env_ended:
+        return _ended(name, catalogue.env_ended[name], catalogue)
+    if now != name and now in catalogue.env:
+        return _renamed(name, now, catalogue)
+    readers = tuple(version for version in recorded.versions() if reads(version, now, name))
+    if not readers:
+        return _unread(name, "no recorded version of SGLang reads", catalogue.env)
+    if key(readers[0]) > key(catalogue.sglang):
+        said = f"SGLang {catalogue.sglang} does not read {name} yet, only {span(readers)}"
+        return Reason("env_unknown", "warn", said, "remove it")
+    said = f"SGLang {catalogue.sglang} does not read {name}, only {span(readers)}: it does nothing"
+    return Reason("env_removed", "warn", said, _successor(name, catalogue))
+
+
+def reads(version: str, *names: str) -> bool:
+    """Whether a recorded version reads any of these names."""
+    catalogue = recorded.load(version)
+    return catalogue is not None and any(name in catalogue.env for name in names)
+
+
+def _successor(name: str, catalogue: Catalogue) -> str:
+    """What a version before this one said to use, if this one has it."""
+    for version in reversed(recorded.versions()):
+        known = recorded.load(version)
+        new = known.env_ended.get(name, "") if known else ""
+        if new and (new in catalogue.env or new.startswith("--")):
+            return f"use {new}"
+    return "remove it"
+
+
+def _ended(name: str, new: str, catalogue: Catalogue) -> Reason:
+    if new in catalogue.env:
+        return _renamed(name, new, catalogue)
+    said = f"SGLang {catalogue.sglang} no longer reads {name}: it does nothing"
+    return Reason("env_removed", "warn", said, f"use {new}" if new else "remove it")
+
+
+def _renamed(name: str, new: str, catalogue: Catalogue) -> Reason:
+    said = f"{name} is deprecated in SGLang {catalogue.sglang}, which still takes it for {new}"
+    return Reason("env_deprecated", "warn", said, f"use {new}")
+
+
+def _unread(name: str, nobody: str, known: Iterable[str]) -> Reason:
+    near = nearest(name, known)
+    do = f"use {near}" if near else "remove it"
+    return Reason("env_unknown", "warn", f"{nobody} {name}: it does nothing", do)
