@@ -40,7 +40,7 @@ class Model:
     """All tensors of its files, GiB, over all ranks."""
     multimodal: bool = False
     vision_layers: int | None = None
-    """Of its vision part, from which SGLang lessens its default memory fraction."""
+    """Of its vision part, from which SGLang lessens its default memory fraction; 0: it has none."""
     vision_hidden: int | None = None
     built_in_draft: bool = False
     """It has its own draft layers (MTP), so speculation needs no other model."""

@@ -6,7 +6,7 @@ from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.memory import fraction, host, room
 from stoker.serving.memory.hostpool import HostPool, host_pool
-from stoker.serving.memory.prediction import Prediction, computes_on_gpu, predict
+from stoker.serving.memory.prediction import Prediction, computes_on_gpu, worked_out
 from stoker.serving.memory.settings import Settings, resolve
 
 
@@ -19,7 +19,7 @@ def check(
     """
     settings = resolve(question)
     on_gpu = computes_on_gpu(question)
-    prediction = predict(question) if on_gpu else "the server computes on the CPU"
+    prediction = worked_out(question) if on_gpu else "the server computes on the CPU"
     pool = host_pool(question, settings, prediction)
     beside = question.others if others is None else others
     known = pool if isinstance(pool, HostPool) else None
@@ -34,7 +34,7 @@ def check(
 def host_gb(question: Question) -> float | None:
     """Host memory that the server wants, GB, for those beside it; None: cannot be told."""
     settings = resolve(question)
-    prediction = predict(question)
+    prediction = worked_out(question)
     pool = host_pool(question, settings, prediction)
     return None if isinstance(pool, str) else host.wanted_gb(question, settings, pool)
 
@@ -67,5 +67,5 @@ def told(prediction: Prediction) -> str:
     return (
         f"predicted: {about}{prediction.pool.tokens:,} tokens of KV cache, "
         f"{prediction.left_gib:.1f} GiB of each GPU free beside it, {least:.1f} to {most:.1f} "
-        "after the graphs"
+        f"after the graphs{'' if prediction.draft_known else ', the draft model not counted'}"
     )

@@ -37,7 +37,7 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
         severity="refuse" if refused else "warn",
         message=_message(settings, left, wanted, part, refused),
         hint=_hint(settings, wanted, prediction, free[0]),
-        sums=_sums(settings, free[0], left, wanted),
+        sums=_sums(settings, prediction, free[0], left, wanted),
     )
 
 
@@ -88,11 +88,17 @@ def _hint(settings: Settings, wanted: Reserve, prediction: Prediction | str, fre
     )
 
 
-def _sums(settings: Settings, free: float, left: float, wanted: Reserve) -> tuple[str, ...]:
+def _sums(
+    settings: Settings, prediction: Prediction | str, free: float, left: float, wanted: Reserve
+) -> tuple[str, ...]:
     asked = settings.fraction or 0.0
-    return (
+    sums = (
         f"{free:.1f} GiB free x (1 - {asked:g}) = {free * (1 - asked):.1f} GiB, "
         f"{left:.1f} GiB with what caps or enlarges the pool",
         wanted.sum,
         f"refused below {REFUSED:g} x {wanted.sure_mib:,.0f} MiB",
     )
+    if isinstance(prediction, str):
+        return sums
+    least, most = prediction.after_graphs_gib
+    return *sums, f"after the graphs {least:.1f} to {most:.1f} GiB, as starts like it had"

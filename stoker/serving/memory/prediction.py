@@ -8,7 +8,7 @@ from stoker.serving.memory.cells import Cell, aiter, cell
 from stoker.serving.memory.logged import Logged
 from stoker.serving.memory.pool import Pool, pool
 from stoker.serving.memory.reserve import Reserve, default_fraction, reserve
-from stoker.serving.memory.resident import draft_gib, weights_gib
+from stoker.serving.memory.resident import draft_gib, draft_unknown, weights_gib
 from stoker.serving.memory.settings import Settings, resolve
 from stoker.serving.memory.states import GIB
 
@@ -37,6 +37,8 @@ class Prediction:
     """Whether the free memory was estimated from the kind of card."""
     context: int | None
     """The context the server will have, tokens."""
+    draft_known: bool
+    """False: there is a draft model whose weights nobody has looked at."""
 
     @property
     def starts(self) -> bool:
@@ -81,7 +83,13 @@ class Prediction:
         return pool, f"{held.gib:.1f} GiB in {slots} of state", tokens
 
 
-def predict(question: Question, logged: Logged | None = None) -> Prediction | str:
+def predict(question: Question, logged: Logged | None = None) -> Prediction | None:
+    """What the server will have; None: that cannot be told, and `worked_out` says why."""
+    found = worked_out(question, logged)
+    return None if isinstance(found, str) else found
+
+
+def worked_out(question: Question, logged: Logged | None = None) -> Prediction | str:
     """What the server will have; or a sentence on why that cannot be told.
 
     `logged`: free memory before and after the weights as SGLang logged it, which makes it exact.
@@ -121,6 +129,7 @@ def _predicted(
         reserve=_reserve(question, settings),
         estimated=estimated,
         context=_context(question, settings),
+        draft_known=not draft_unknown(question, settings),
     )
 
 

@@ -95,7 +95,12 @@ def default_fraction(settings: Settings, model: Model | None, deepep: bool = Fal
 
 
 def vision_factor(model: Model) -> float | None:
-    """By how much a vision part lessens the default; None: its size is unknown."""
+    """By how much a vision part lessens the default; None: its size is unknown.
+
+    A model with ears alone has a vision part of no layers, and its default is not lessened.
+    """
+    if model.vision_layers == 0:
+        return 1.0
     if model.vision_layers is None or model.vision_hidden is None:
         return None
     size = model.vision_layers * model.vision_hidden**2 / (24 * 1024**2)

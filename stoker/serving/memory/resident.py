@@ -46,6 +46,12 @@ def draft_gib(question: Question, settings: Settings) -> float:
     return draft.weights_gib / settings.tp
 
 
+def draft_unknown(question: Question, settings: Settings) -> bool:
+    """Whether a separate draft model is loaded whose weights nobody has looked at."""
+    separate = settings.speculation and words.on(question.parsed, "speculative_draft_model_path")
+    return bool(separate) and draft_gib(question, settings) == 0.0
+
+
 def _draft(question: Question, settings: Settings) -> float:
     before = releases.has(settings.sglang, "draft_loaded_before_pool")
     return draft_gib(question, settings) if before else 0.0

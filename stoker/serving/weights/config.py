@@ -13,6 +13,8 @@ Config = Mapping[str, Any]
 _INNER = ("llm_config", "language_config", "text_config")
 _OWN_DRAFT = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 _KV_HEADS = ("n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num")
+_VISION = {"kimi_k25": (27, 1152)}
+"""Layers and width of vision parts whose config class of SGLang's own has defaults."""
 _POSITIONS = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length")
 
 
@@ -50,6 +52,7 @@ def model(config: Config, held: Held | None = None, quant: object = None) -> Mod
     kv = whole(text, "kv_lora_rank") if text.get("use_mla") is not False else None
     state = states.of(config, text)
     method, kv_fp8 = _quantization(config, text, quant)
+    vision_layers, vision_hidden = _vision(config)
     return Model(
         arch=arch,
         heads=whole(text, "num_attention_heads", "n_head"),
@@ -72,6 +75,8 @@ def model(config: Config, held: Held | None = None, quant: object = None) -> Mod
         sliding_window=_window(text, arch),
         weights_gib=held.size_bytes / 2**30 if held else None,
         multimodal=_multimodal(config, text, arch),
+        vision_layers=vision_layers,
+        vision_hidden=vision_hidden,
         built_in_draft=_built_in_draft(text, arch, held),
         quantization=method,
     )
@@ -135,6 +140,19 @@ def _window(text: Config, arch: str | None) -> int | None:
 def _multimodal(config: Config, text: Config, arch: str | None) -> bool:
     other = text is not config or "vision_config" in config or "audio_config" in config
     return other and arch not in rows.named("text_only")
+
+
+def _vision(config: Config) -> tuple[int, int]:
+    """(layers, width) of the vision part as adjust_mem_fraction_for_vlm reads them, which takes
+    24 and 1024 where they have other names (Qwen's `depth`); no layers: there is none."""
+    vision = config.get("vision_config")
+    if not isinstance(vision, dict):
+        return 0, 0
+    layers, width = _VISION.get(str(config.get("model_type")), (24, 1024))
+    return (
+        whole(vision, "num_hidden_layers", "vt_num_hidden_layers") or layers,
+        whole(vision, "hidden_size", "vt_hidden_size") or width,
+    )
 
 
 def _built_in_draft(text: Config, arch: str | None, held: Held | None) -> bool:

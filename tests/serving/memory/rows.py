@@ -103,7 +103,7 @@ def _values(cells: dict[str, str], tp: int) -> dict[str, Any]:
         values |= {"dp_size": int(found[1]), "enable_dp_attention": True}
     if found := re.search(r"\bpp(\d+)", cells["pp_dp_ep"]):
         values["pp_size"] = int(found[1])
-    values |= _switches(text) | _columns(cells)
+    values |= _switches(text) | _columns(cells) | _speculation(cells["flags"].lower())
     return values
 
 
@@ -118,6 +118,17 @@ def _switches(text: str) -> dict[str, Any]:
     if "aiter" in text:
         values["attention_backend"] = "aiter"
     return values
+
+
+def _speculation(text: str) -> dict[str, Any]:
+    found = re.search(r"\b(eagle3?|standalone|dflash|nextn)\b", text)
+    if found is None:
+        return {}
+    tokens = re.search(r"draft[- ]tokens (\d+)", text)
+    return {
+        "speculative_algorithm": found[1].upper(),
+        "speculative_num_draft_tokens": int(tokens[1]) if tokens else None,
+    }
 
 
 def _columns(cells: dict[str, str]) -> dict[str, Any]:
@@ -137,28 +148,32 @@ def _columns(cells: dict[str, str]) -> dict[str, Any]:
     return values
 
 
+_SHAPE = ("kv_heads", "head_dim", "v_head_dim", "kv_lora_rank", "qk_rope_head_dim")
+
+
 def _model(cells: dict[str, str], facts: dict[str, Any], attention: int, tp: int) -> Model:
-    hybrid, weights = cells["arch"] == "hybrid", _number(cells["weight_mem_gb"])
-    slot = _number(cells["state_slot_bytes"])
+    hybrid, slot = cells["arch"] == "hybrid", _number(cells["state_slot_bytes"])
+    weights = _number(cells["weight_mem_gb"])
     full = facts.get("full_attention_layers", facts.get("mla_layers"))
     return Model(
         arch=cells["model"],
         heads=facts.get("q_heads"),
-        kv_heads=facts.get("kv_heads"),
         layers=facts.get("layers", full),
-        head_dim=facts.get("head_dim"),
-        v_head_dim=facts.get("v_head_dim"),
+        **{name: facts.get(name) for name in _SHAPE},
         kv_dtype_bytes=2,
         mla="kv_lora_rank" in facts,
-        kv_lora_rank=facts.get("kv_lora_rank"),
-        qk_rope_head_dim=facts.get("qk_rope_head_dim"),
         index_head_dim=facts.get("index_head_dim") if facts.get("dsa") else None,
         hybrid_mamba=hybrid,
         full_attention_layers=full if hybrid else None,
         state_slot_bytes=None if slot is None else int(slot) * attention,
         linear=_linear(facts) if slot is None else None,
         weights_gib=weights and weights * tp,
+        sliding_window=_window(facts),
     )
+
+
+def _window(facts: dict[str, Any]) -> int | None:
+    return 1 if any("swa" in name or "sliding" in name for name in facts) else None
 
 
 def _linear(facts: dict[str, Any]) -> Linear | None:

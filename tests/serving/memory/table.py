@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from stoker.serving.catalogue.parsed import Parsed
+from stoker.serving.checking.question import Question
 from stoker.serving.memory.cells import Cell, cell
-from stoker.serving.memory.prediction import Prediction, predict
+from stoker.serving.memory.prediction import Prediction, worked_out
 from stoker.serving.memory.reserve import default_fraction
 from stoker.serving.memory.settings import resolve
 from tests.serving.memory.rows import Row
@@ -39,13 +40,14 @@ class Result:
         real = self.row.number("avail_after_pool_gb")
         if real is None or isinstance(self.logged, str) or not self._comparable:
             return None
-        return self.logged.left_gib - real
+        return self.logged.pool.left_gib - real
 
     @property
     def cell_error(self) -> int | None:
         """Bytes by which the cell of the row's facts differs from the row's own."""
         real = self.row.number("cell_bytes")
-        each = cell(self.row.question, resolve(self.row.question))
+        plain = _without(self.row.question, "speculative_algorithm")
+        each = cell(plain, resolve(plain))
         return None if real is None or not isinstance(each, Cell) else each.planned - int(real)
 
     @property
@@ -73,13 +75,13 @@ class Result:
 
 def results(rows: Iterable[Row]) -> list[Result]:
     """Every row, predicted."""
-    return [Result(row, _from_log(row), predict(row.question)) for row in rows]
+    return [Result(row, _from_log(row), worked_out(row.question)) for row in rows]
 
 
 def _from_log(row: Row) -> Prediction | str:
     if row.logged is None:
         return "the row gives no memory before and after the weights"
-    return predict(row.question, row.logged)
+    return worked_out(row.question, row.logged)
 
 
 def lines(found: list[Result]) -> Iterator[str]:
@@ -120,12 +122,15 @@ def _defaults(found: list[Result]) -> Iterator[str]:
         source = result.row.cells["mem_fraction_source"]
         if not ("default" in source or "server_args" in source):
             continue
-        question = result.row.question
-        values = {k: v for k, v in question.parsed.values.items() if k != "mem_fraction_static"}
-        question = replace(question, parsed=Parsed(values))
+        question = _without(result.row.question, "mem_fraction_static")
         ours = default_fraction(resolve(question), question.model)
         cells = result.row.cells
         yield f"{cells['id']}: {cells['mem_fraction']} ({source}); ours {ours}"
+
+
+def _without(question: Question, dest: str) -> Question:
+    values = {key: value for key, value in question.parsed.values.items() if key != dest}
+    return replace(question, parsed=Parsed(values))
 
 
 def _spread(errors: list[float], unit: str) -> str:
@@ -137,7 +142,7 @@ def _spread(errors: list[float], unit: str) -> str:
 
 def _cells(result: Result) -> tuple[str, ...]:
     cells = result.row.cells
-    left = "-" if isinstance(result.logged, str) else f"{result.logged.left_gib:.2f}"
+    left = "-" if isinstance(result.logged, str) else f"{result.logged.pool.left_gib:.2f}"
     return (
         cells["id"],
         cells["arch"],

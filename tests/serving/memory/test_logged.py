@@ -2,7 +2,7 @@
 
 from stoker.serving.memory.comparing import line
 from stoker.serving.memory.logged import Logged, read
-from stoker.serving.memory.prediction import predict
+from stoker.serving.memory.prediction import predict, worked_out
 from tests.serving.memory.asked import asked
 
 OLD = """\
@@ -75,7 +75,7 @@ def test_predicted_stands_beside_real() -> None:
 
 
 def test_what_could_not_be_predicted_is_said() -> None:
-    told = line(predict(asked("", model=None)), Logged(tokens=1000))
+    told = line(worked_out(asked("", model=None)), Logged(tokens=1000))
     assert told == "could not predict (the model's shape is not known), real 1,000 tokens"
 
 

@@ -10,7 +10,7 @@ from stoker.serving.checking.model import Linear, Model
 from stoker.serving.checking.question import Gpus, Question
 from stoker.serving.memory.cells import Cell, cell
 from stoker.serving.memory.logged import Logged
-from stoker.serving.memory.prediction import Prediction, predict
+from stoker.serving.memory.prediction import Prediction, worked_out
 from stoker.serving.memory.settings import resolve
 from stoker.serving.memory.states import slot_bytes, slots_per_request
 from stoker.serving.weights.files import Draft, Files
@@ -40,7 +40,7 @@ def _cell(question: Question) -> Cell:
 
 
 def _predicted(question: Question, logged: Logged | None = None) -> Prediction:
-    found = predict(question, logged)
+    found = worked_out(question, logged)
     assert isinstance(found, Prediction), found
     return found
 
@@ -90,7 +90,7 @@ def test_a_draft_s_layer_is_in_the_cell_from_0_5_14_on() -> None:
 
 
 def test_a_sliding_window_is_not_guessed() -> None:
-    found = predict(asked("", model=replace(SMALL, sliding_window=4096)))
+    found = worked_out(asked("", model=replace(SMALL, sliding_window=4096)))
     assert isinstance(found, str)
     assert "sliding window" in found
 
@@ -98,7 +98,7 @@ def test_a_sliding_window_is_not_guessed() -> None:
 @pytest.mark.parametrize("unknown", ["kv_heads", "layers", "kv_dtype_bytes", "weights_gib"])
 def test_an_unknown_fact_gives_no_prediction_and_no_reason(unknown: str) -> None:
     question = asked("--mem-fraction-static 0.2", model=replace(SMALL, **{unknown: None}))
-    assert isinstance(predict(question), str)
+    assert isinstance(worked_out(question), str)
     assert reasons(question) == {}
 
 
@@ -107,7 +107,7 @@ def test_an_unknown_fact_gives_no_prediction_and_no_reason(unknown: str) -> None
     ["--cpu-offload-gb 20", "--kt-weight-path /x", "--quantization fp8", "--enable-lora"],
 )
 def test_weights_that_are_not_what_the_files_hold_are_not_guessed(flags: str) -> None:
-    assert isinstance(predict(asked(flags)), str)
+    assert isinstance(worked_out(asked(flags)), str)
 
 
 def test_states_take_their_share_before_the_kv_cache() -> None:

@@ -364,3 +364,19 @@ def test_an_unknown_architecture_gives_what_is_there_and_nothing_else() -> None:
     assert (model.arch, model.hidden) == ("NobodyKnows", 64)
     assert (model.heads, model.kv_heads, model.layers, model.head_dim) == (None,) * 4
     assert (model.mla, model.hybrid_mamba, model.weights_gib) == (False, False, None)
+
+
+@pytest.mark.parametrize(
+    ("config_json", "vision"),
+    [
+        (KIMI, (27, 1152)),
+        ({**KIMI, "vision_config": {"vt_num_hidden_layers": 20, "vt_hidden_size": 640}}, (20, 640)),
+        (QWEN35_9B, (24, 1024)),
+        (KIMI_TEXT, (0, 0)),
+    ],
+)
+def test_the_size_of_a_vision_part_is_what_sglang_takes_it_for(
+    config_json: Config, vision: tuple[int, int]
+) -> None:
+    found = config.model(config_json)
+    assert (found.vision_layers, found.vision_hidden) == vision
