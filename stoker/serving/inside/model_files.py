@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import pwd
 import re
@@ -33,7 +34,7 @@ _WIDTHS = {
     64: "F64 I64 U64 C64",
 }
 BITS = {name: bits for bits, names in _WIDTHS.items() for name in names.split()}
-FITS = re.compile(r"(embed_tokens|lm_head|(^|\.)norm|(^|\.)fc)\.weight$|(^|\.)d2t$")
+FITS = ("embed_tokens.weight", "lm_head.weight", "norm.weight", "fc.weight", "d2t")
 LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 ELSEWHERE = re.compile(r"visual|vision|audio|encoder|projector")
 OWN_DRAFT = re.compile(r"(^|\.)(mtp|nextn)\b")
@@ -68,19 +69,19 @@ def tensors_of(data: bytes) -> dict[str, Any]:
     header.pop("__metadata__", None)
     for name, one in header.items():
         begin, end = one["data_offsets"]
-        if not (isinstance(begin, int) and isinstance(end, int) and 0 <= begin <= end):
-            raise ValueError(name)
-        elements = 1
-        for extent in one["shape"]:
-            elements *= extent
         bits = BITS.get(one["dtype"])
-        if bits is not None and elements * bits != (end - begin) * 8:
+        sized = bits is None or math.prod(one["shape"]) * bits == (end - begin) * 8
+        if not (0 <= begin <= end and sized):
             raise ValueError(name)
     return header
 
 
 def gap_of(header: dict[str, Any]) -> tuple[int, str | None]:
     """Bytes of all tensors, and the first that does not begin where the one before ended."""
+    places = [one["data_offsets"] for one in header.values()]
+    end = max((end for _, end in places), default=0)
+    if sum(end - begin for begin, end in places) == end:
+        return end, None
     at = 0
     for name, one in sorted(header.items(), key=lambda item: tuple(item[1]["data_offsets"])):
         if one["data_offsets"][0] != at:
@@ -107,9 +108,11 @@ def shard(path: Path, told: Answer, names: dict[str, str]) -> Answer:
     if row["bytes"] + 8 + len(data) != size:
         return dict(row, problem=["size", row["bytes"] + 8 + len(data)])
     names.update(dict.fromkeys(header, path.name))
-    for tensor, one in header.items():
-        if len(told["tensors"]) < MOST_NAMES or FITS.search(tensor):
-            told["tensors"][tensor] = one["shape"]
+    left = max(0, MOST_NAMES - len(told["tensors"]))
+    first, rest = list(header)[:left], list(header)[left:]
+    told["tensors"].update((tensor, header[tensor]["shape"]) for tensor in first)
+    fit = [tensor for tensor in rest if tensor.endswith(FITS)]
+    told["tensors"].update((tensor, header[tensor]["shape"]) for tensor in fit[:MOST_NAMES])
     return row
 
 
@@ -175,10 +178,12 @@ def weights(path: Path, told: Answer, deadline: float) -> dict[str, str]:
             told["shards"][name] = shard(path / name, told, held)
         except OSError as error:
             told["shards"][name] = {"size": 0, "problem": ["unreadable", error.strerror]}
-    trunk = [tensor for tensor in held if not ELSEWHERE.search(tensor)]
+    # A layer's experts differ in their number alone: one name of each layer is enough.
+    begins = {tensor.partition(".experts.")[0] for tensor in held}
+    trunk = [begin for begin in begins if not ELSEWHERE.search(begin)]
     layers = [int(found.group(1)) for found in map(LAYER.search, trunk) if found]
     told["deepest"] = max(layers, default=None)
-    told["own_draft"] = any(OWN_DRAFT.search(tensor) for tensor in trunk)
+    told["own_draft"] = any(OWN_DRAFT.search(begin) for begin in trunk)
     told["named"] = len(held)
     return held
 

@@ -2,17 +2,20 @@
 
 import ast
 import json
+import math
 import os
 import random
 import struct
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stoker.serving.inside import model_files
+from stoker.sandbox import tiny_model
+from stoker.serving.inside import model_files, rename_draft
 from tests.serving.weights import given as make
 from tests.serving.weights.given import looked
 
@@ -78,7 +81,9 @@ def test_a_file_cut_short_is_told_with_both_sizes(tmp_path: Path) -> None:
     assert sentence == f"{ONE} is cut short: {len(whole) - 10:,} of {len(whole):,} bytes"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
 @given(where=st.floats(0, 1, exclude_max=True))
 def test_cut_anywhere_a_file_is_broken_and_a_whole_one_is_not(tmp_path: Path, where: float) -> None:
     whole = make.tensors({"a": (3, 5), "b": (7,), "c": (2, 2, 2)})
@@ -90,7 +95,9 @@ def test_cut_anywhere_a_file_is_broken_and_a_whole_one_is_not(tmp_path: Path, wh
     assert sentence.startswith("model.safetensors is ")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
 @given(data=st.binary(max_size=200))
 def test_no_bytes_at_all_bring_the_look_down(tmp_path: Path, data: bytes) -> None:
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
@@ -231,6 +238,30 @@ def test_any_single_changed_byte_of_a_header_is_seen_in_the_revision(tmp_path: P
     assert looked(tmp_path).files.revision != first
 
 
-def test_the_script_is_python_3_9() -> None:
-    path = Path(model_files.__file__)
+@pytest.mark.parametrize("script", [model_files, rename_draft])
+def test_the_scripts_are_python_3_9(script: ModuleType) -> None:
+    path = Path(str(script.__file__))
     ast.parse(path.read_text(), str(path), feature_version=(3, 9))
+
+
+def test_a_model_of_links_into_a_cache_is_read_through_them(tmp_path: Path) -> None:
+    real = make.model(tmp_path / "blobs")
+    linked = tmp_path / "snapshot"
+    linked.mkdir()
+    for path in real.iterdir():
+        linked.joinpath(path.name).symlink_to(path)
+    assert looked(linked).files.broken == ()
+    assert looked(linked).files.revision == looked(real).files.revision
+    real.joinpath(ONE).unlink()
+    assert looked(linked).files.present == (TWO,)
+
+
+def test_the_sandboxs_own_model_is_whole_and_described(tmp_path: Path) -> None:
+    for name, data in tiny_model.files().items():
+        tmp_path.joinpath(name).write_bytes(data)
+    found = looked(tmp_path)
+    assert found.files.broken == () and found.files.think_end_tokens == 1
+    assert found.model is not None and found.model.weights_gib is not None
+    assert (found.model.heads, found.model.head_dim, found.model.layers) == (4, 16, 2)
+    shapes = tiny_model.tensors().values()
+    assert found.model.weights_gib * 2**30 == 4 * sum(math.prod(shape) for shape in shapes)
