@@ -1,7 +1,7 @@
 """A case: one server's words and all facts in one file, for a check without any host."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from stoker.serving.checking.asking import Facts, question
@@ -89,17 +89,31 @@ def _files(value: Any, place: str, reading: Reading) -> Files | None:
     return None if value is None else reading.record(Files, value, place)
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What a draft's config says beside its model."""
+
+    target_hidden: int | None = None
+    aux_layers: int | None = None
+    vocabulary: int | None = None
+    shares_head: bool | None = None
+
+
 def _draft(value: Any, reading: Reading) -> Draft | None:
-    """Its model, its files, and the names of its tensors."""
+    """Its model, its files, the names of its tensors, and what its config says of its target."""
     found = reading.mapping(value, "draft")
     if not found:
         return None
-    reading.unknown += [f"draft.{key}" for key in found if key not in ("model", "files", "keys")]
+    said = reading.record(_Said, value, "draft", "model", "files", "keys")
     model = found.get("model")
     return Draft(
         files=_files(found.get("files"), "draft.files", reading) or Files(),
         model=None if model is None else _model(model, "draft.model", reading),
         keys=reading.words(found["keys"], "draft.keys") if "keys" in found else (),
+        target_hidden=said.target_hidden,
+        aux_layers=said.aux_layers,
+        vocabulary=said.vocabulary,
+        shares_head=bool(said.shares_head),
     )
 
 

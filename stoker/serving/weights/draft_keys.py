@@ -25,15 +25,19 @@ _OF_A_LAYER = re.compile(
 
 
 def check(draft: Draft, sglang: str, held: list[DraftRow]) -> Iterator[Reason]:
-    """Of a draft whose tensors' names are all known; `held`: the rows for this SGLang."""
-    yield from _head(draft)
+    """Of a draft whose tensors' names are known; `held`: the rows for this SGLang."""
+    # A list of nothing but a layer's tensors is somebody's extract, not all there is.
+    every = not all(_OF_A_LAYER.match(key) for key in draft.keys)
+    if every:
+        yield from _head(draft)
     arch = draft.model.arch if draft.model else None
     fit = [r for r in held if "EAGLE3" in r.algorithms and arch in (None, r.architecture)]
     prefixes = tuple(sorted({prefix for row in fit for prefix in row.prefixes}))
     if not prefixes:
         return
     if any(key.startswith(prefixes) for key in draft.keys):
-        yield from _parts(draft, prefixes)
+        if every:
+            yield from _parts(draft, prefixes)
         yield from _depth(draft, fit)
     else:
         yield _names(draft, f"{fit[0].architecture} of SGLang {sglang}", prefixes)

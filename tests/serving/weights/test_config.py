@@ -31,7 +31,7 @@ KIMI: Config = {
     "architectures": ["KimiK25ForConditionalGeneration"],
     "model_type": "kimi_k25",
     "text_config": KIMI_TEXT,
-    "vision_config": {"hidden_size": 1152},
+    "vision_config": {"vt_hidden_size": 1152, "vt_num_hidden_layers": 27},
 }
 QWEN35_9B: Config = {
     "architectures": ["Qwen3_5ForConditionalGeneration"],
@@ -179,6 +179,14 @@ def test_a_multimodal_model_is_described_by_its_language_model() -> None:
     assert (model.heads, model.layers, model.hidden) == (64, 61, 7168)
     assert (model.mla, model.multimodal, model.hybrid_mamba) == (True, True, False)
     assert model.quantization == "compressed-tensors"
+
+
+def test_the_vision_part_has_the_size_that_lessens_the_default_fraction() -> None:
+    kimi, qwen = config.model(KIMI), config.model(QWEN35_9B)
+    # Row l29: 0.8260405859375 where the same model without images would get 0.908.
+    assert (kimi.vision_layers, kimi.vision_hidden) == (27, 1152)
+    assert (qwen.vision_layers, qwen.vision_hidden) == (24, 1024)
+    assert not config.model(LLAMA31).vision_layers
 
 
 def test_a_sparse_attention_has_an_indexer() -> None:

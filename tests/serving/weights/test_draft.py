@@ -156,6 +156,13 @@ def test_what_a_case_does_not_say_of_a_draft_is_not_held_against_it() -> None:
     assert reasons(asked(Draft(Files()))) == []
 
 
+def test_a_part_of_the_names_is_judged_by_what_it_says_alone() -> None:
+    some = Draft(Files(), keys=("midlayer.self_attn.q_proj.weight",))
+    assert reasons(asked(some)) == []
+    some = Draft(Files(), keys=("layers.0.self_attn.q_proj.weight",))
+    assert [reason.name for reason in reasons(asked(some))] == ["draft_mismatch"]
+
+
 def test_every_row_says_where_it_is_from_and_holds_for_some_version() -> None:
     for row in rows.drafts():
         assert row.source and row.holds(row.since), row
