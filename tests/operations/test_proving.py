@@ -120,7 +120,7 @@ def test_a_candidate_that_stands_the_burst_has_all_its_figures(
     proof, proving = evidence
     assert proof.full
     assert proof.ran == Ran(
-        BURST, "bench_serving, random-ids, 16 prompts of 128 tokens, each for 64 more, 8 at once"
+        BURST, "bench_serving, random-ids, 16 prompts of 128 tokens, each for 32 more, 8 at once"
     )
     figures = proof.figures
     assert figures.tokens_per_s > 0

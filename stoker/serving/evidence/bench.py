@@ -62,5 +62,5 @@ def bench(limits: Limits) -> Bench:
     at_once = min(limits.running or AT_ONCE, MOST_AT_ONCE)
     room = limits.context or 8 * INPUT
     room = min(room, limits.pool) if limits.pool else room
-    tokens = (max(1, min(INPUT, room // 4)), max(1, min(OUTPUT, room // 8)))
+    tokens = (max(1, min(INPUT, room // 4)), max(1, min(OUTPUT, room // 16)))
     return Bench(max(16, ROUNDS * at_once), *tokens, at_once)

@@ -10,6 +10,8 @@ FALL = 0.5
 server give 930 to 1350 tokens/s (0.69), and a bad one 236 of 1867 (0.13)."""
 FALL_ON_CPU = 0.2
 """The same for a server on the processor, whose cores others use too."""
+STARVED = 1 / 3
+"""Where a thread of it waited so much of the time for a processor, the fall is not its own."""
 DEAD_DRAFT = 1.05
 """An accept length up to this: every guess of the draft was wrong. A draft without its head serves
 with 1.00 and no error (sgl-project/sglang#27908); one that fits gains more even on random text."""
@@ -47,7 +49,7 @@ def falls(last: Record, now: Fingerprint, figures: Figures, ran: Ran) -> tuple[s
 
     Only what was measured in the same way is compared; see `incomparable`.
     """
-    if incomparable(last, now, ran):
+    if incomparable(last, now, figures, ran):
         return ()
     part = FALL_ON_CPU if now.on_cpu else FALL
     was, pairs = last.figures, []
@@ -61,7 +63,7 @@ def falls(last: Record, now: Fingerprint, figures: Figures, ran: Ran) -> tuple[s
     )
 
 
-def incomparable(last: Record, now: Fingerprint, ran: Ran) -> str:
+def incomparable(last: Record, now: Fingerprint, figures: Figures, ran: Ran) -> str:
     """Why the last evidence's throughput says nothing here; empty: it is compared."""
     then = last.fingerprint
     for what, old, new in (
@@ -72,4 +74,6 @@ def incomparable(last: Record, now: Fingerprint, ran: Ran) -> str:
     ):
         if old is not None and new is not None and old != new:
             return f"the evidence of {last.date:%Y-%m-%d} is of another {what}"
+    if figures.waited is not None and figures.waited > STARVED:
+        return f"it waited {figures.waited:.0%} of the time for a processor that others had"
     return ""

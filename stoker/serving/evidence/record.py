@@ -35,6 +35,8 @@ class Figures:
     """Size of the KV pool, as the server says."""
     predicted_tokens: _Count | None = None
     """The same as it was predicted before the start."""
+    waited: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The part of that time which one of its threads stood ready and got no processor."""
     restarts: _Count = 0
     """Restarts of the unit while it was measured: a proof with any is none."""
 

@@ -1,10 +1,10 @@
 """Runs SGLang's own bench_serving against one server. Run as root by the venv's Python.
 
 argv[1]: JSON {"url", "pid", "words", "time_limit_s"}; words: bench_serving's own, without the place
-and the output. Prints one JSON object: {"error", "lines", "figures"}; `figures` are those of
-bench_serving's names. It runs as the server's user with the server's environment, which holds the
-API key; its own output holds that key too, so the file is in a directory that nobody else can read
-and of it only the figures go on.
+and the output. Prints one JSON object: {"error", "lines", "waited", "figures"}; `figures` are those
+of bench_serving's names. It runs as the server's user with the server's environment, which holds
+the API key; its own output holds that key too, so the file is in a directory that nobody else can
+read, and of it only the figures go on.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from stoker.serving.inside.ask_token import api_key
+from stoker.serving.inside.waiting import waited, waits
 
 MODULES = ("sglang.bench_serving", "sglang.benchmark.serving")
 """The second is its name from 0.5.23 on; the first still works there."""
@@ -82,7 +83,7 @@ def told(asked: dict[str, Any], directory: Path) -> dict[str, Any]:
     owner = Path(f"/proc/{int(asked['pid'])}").stat()
     if os.geteuid() == 0:
         os.chown(directory, owner.st_uid, owner.st_gid)
-    output = directory / "bench.jsonl"
+    output, before = directory / "bench.jsonl", waits(asked["pid"])
     code, lines = ran(asked, MODULES[0], output)
     if code and any(f"No module named {MODULES[0]}" in line for line in lines):
         code, lines = ran(asked, MODULES[1], output)
@@ -97,7 +98,8 @@ def told(asked: dict[str, Any], directory: Path) -> dict[str, Any]:
         except (OSError, ValueError, IndexError) as failure:
             error = f"wrote no figures: {failure}"
     kept = {name: figures.get(name) for name in FIGURES}
-    return {"error": error, "lines": lines[-LINES:], "figures": kept}
+    starved = waited(before, waits(asked["pid"]), kept["duration"] or 0)
+    return {"error": error, "lines": lines[-LINES:], "waited": starved, "figures": kept}
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 argv[1]: JSON {"url", "pid", "gpus", "model_path", "prompts", "generated", "time_limit_s"}; prompts:
 [[how many, tokens of each]]; none: it only asks what the server says of itself. Prints one JSON
 object: {"error", "requests", "answered", "prompt_tokens", "generated_tokens", "cached_tokens",
-"seconds", "low_water_gib", "info"}; `error` is null if every request was answered, and by the very
-process that was there before. The API key is read from that process's environment.
+"seconds", "waited", "low_water_gib", "info"}; `error` is null if every request was answered, and by
+the very process that was there before. The API key is read from that process's environment.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stoker.serving.inside.ask_token import api_key, fetch, listens
+from stoker.serving.inside.waiting import waited, waits
 
 INFO_TIMEOUT_S = 60
 SMI_TIMEOUT_S = 20
@@ -189,9 +190,10 @@ def info(url: str, key: str | None) -> dict[str, Any]:
 def burst(asked: dict[str, Any], key: str | None) -> dict[str, Any]:
     low_water = LowWater(asked["gpus"])
     low_water.start()
-    began = time.monotonic()
+    before, began = waits(asked["pid"]), time.monotonic()
     answers, error = asyncio.run(all_at_once(asked, key))
     seconds = time.monotonic() - began
+    starved = waited(before, waits(asked["pid"]), seconds)
     sums = {
         name: sum(int(one.get(f"{key_}_tokens") or 0) for one in answers)
         for name, key_ in (
@@ -200,7 +202,7 @@ def burst(asked: dict[str, Any], key: str | None) -> dict[str, Any]:
             ("cached_tokens", "cached"),
         )
     }
-    told = {"error": error, "answered": len(answers), "seconds": seconds, **sums}
+    told = {"error": error, "answered": len(answers), "seconds": seconds, "waited": starved, **sums}
     return {**told, "low_water_gib": low_water.end()}
 
 

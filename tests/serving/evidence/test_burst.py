@@ -85,5 +85,5 @@ def test_bench_serving_gets_words_of_its_own_and_other_prompts_each_time() -> No
     assert words != bench(TINY).words("/models/tiny", None, 8)
     assert bench(TINY).words("/m", "/t", 7)[2:4] == ("--tokenizer", "/t")
     assert bench(TINY).told == (
-        "bench_serving, random-ids, 16 prompts of 128 tokens, each for 64 more, 8 at once"
+        "bench_serving, random-ids, 16 prompts of 128 tokens, each for 32 more, 8 at once"
     )

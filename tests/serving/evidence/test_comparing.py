@@ -36,14 +36,27 @@ def test_on_a_processor_that_others_use_too_only_a_ruinous_fall_counts() -> None
 )
 def test_another_machine_or_model_is_not_compared(part: str, value: object, what: str) -> None:
     now = fingerprint(**{part: value})
-    assert incomparable(record(), now, RAN) == f"the evidence of 2026-11-29 is of another {what}"
+    assert (
+        incomparable(record(), now, Figures(), RAN)
+        == f"the evidence of 2026-11-29 is of another {what}"
+    )
     assert falls(record(), now, Figures(tokens_per_s=1), RAN) == ()
 
 
 def test_another_burst_is_not_compared_and_what_nobody_knows_is() -> None:
     other = Ran("3 of 16 tokens at once, each for 1 more")
-    assert "another burst" in incomparable(record(), fingerprint(), other)
+    assert "another burst" in incomparable(record(), fingerprint(), Figures(), other)
     assert falls(record(), fingerprint(model=None), Figures(tokens_per_s=1), RAN)
+
+
+def test_a_fall_of_a_server_that_got_no_processor_is_not_its_own() -> None:
+    """With seven builds beside it a server on two cores gave a seventh of its own figure."""
+    starved = Figures(tokens_per_s=107, waited=0.55)
+    assert falls(record(), fingerprint(), starved, RAN) == ()
+    assert incomparable(record(), fingerprint(), starved, RAN) == (
+        "it waited 55% of the time for a processor that others had"
+    )
+    assert falls(record(), fingerprint(), Figures(tokens_per_s=107, waited=0.2), RAN)
 
 
 def test_figures_that_were_not_measured_are_no_failure() -> None:
