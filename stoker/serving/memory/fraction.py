@@ -26,8 +26,7 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
     free = cards.free_gib(question.gpus, settings.ranks_here)
     if left is None or total is None or free is None:
         return
-    deepep = words.text(question.parsed, "moe_a2a_backend") == "deepep"
-    wanted = reserve(settings, question.model, deepep)
+    wanted = reserve(settings, question.model)
     part = min(1.0, free[0] * 1024 / total)
     if left >= wanted.mib / 1024 * part - 0.005:
         return

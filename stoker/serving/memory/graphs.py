@@ -25,14 +25,14 @@ class Graphs:
     requests: int
     """The largest batch that a decode graph is captured for."""
     prefill: int
-    """How many prefill (piecewise) graphs; 0: none."""
+    """How many prefill (piecewise) graphs; 0: none. Of 0.5.6 what its reserve counts as many."""
 
 
-def planned(question: Question, memory_mib: int | None, chunk: int, requests: int | None) -> Graphs:
+def planned(question: Question, memory_mib: int | None, chunk: int) -> Graphs:
     """The graphs of a server on a card of so much memory."""
     return Graphs(
         decode=_decode_on(question),
-        requests=_largest_batch(question, memory_mib, requests),
+        requests=_largest_batch(question, memory_mib),
         prefill=_prefill_count(question, chunk),
     )
 
@@ -42,8 +42,9 @@ def default_chunk(sglang: str, memory_mib: int | None) -> int:
     return _class(sglang, memory_mib)[1]
 
 
-def _largest_batch(question: Question, memory_mib: int | None, requests: int | None) -> int:
+def _largest_batch(question: Question, memory_mib: int | None) -> int:
     parsed = question.parsed
+    requests = words.whole(parsed, "max_running_requests")
     listed = words.several(parsed, "cuda_graph_bs", "cuda_graph_bs_decode")
     given = words.whole(parsed, "cuda_graph_max_bs", "cuda_graph_max_bs_decode")
     if listed or given is not None:
@@ -57,8 +58,12 @@ def _largest_batch(question: Question, memory_mib: int | None, requests: int | N
 
 def _decode_on(question: Question) -> bool:
     parsed = question.parsed
-    off = words.on(parsed, "disable_cuda_graph", "disable_decode_cuda_graph")
-    return not off and words.text(parsed, "cuda_graph_backend_decode") != "disabled"
+    if asked := words.text(parsed, "cuda_graph_backend_decode"):
+        return asked != "disabled"
+    role = words.text(parsed, "disaggregation_mode")
+    if role == "prefill" and releases.has(question.sglang, "roles_counted"):
+        return False
+    return not words.on(parsed, "disable_cuda_graph", "disable_decode_cuda_graph")
 
 
 def _prefill_count(question: Question, chunk: int) -> int:
@@ -69,15 +74,28 @@ def _prefill_count(question: Question, chunk: int) -> int:
     if listed:
         return len(listed)
     given = words.whole(parsed, "piecewise_cuda_graph_max_tokens", "cuda_graph_max_bs_prefill")
-    mla = question.model is not None and question.model.mla
-    most = given or (min(chunk, 2048) if mla else chunk)
+    if releases.has(question.sglang, "prefill_graphs_quarter"):
+        return (given or 4096) // 32
+    deepep = words.text(parsed, "moe_a2a_backend") == "deepep"
+    if deepep and releases.has(question.sglang, "deepep_prefill_graphs"):
+        return len({-(-size // 8) for size in _prefill_sizes(given or 2048)})
+    most = given or _prefill_tokens(question, chunk)
     cap = words.whole(parsed, "max_total_tokens")
-    return len([size for size in _prefill_sizes(most) if size <= min(most, cap or most)])
+    return len(_prefill_sizes(min(most, cap or most)))
+
+
+def _prefill_tokens(question: Question, chunk: int) -> int:
+    if question.model is not None and question.model.mla:
+        return 2048
+    piped = (words.whole(question.parsed, "pp_size") or 1) > 1
+    capped = piped and releases.has(question.sglang, "pipeline_graphs_8192")
+    return min(chunk, 8192) if capped else chunk
 
 
 def _prefill_sizes(most: int) -> tuple[int, ...]:
     steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256))
-    return tuple(size for step in (*steps, (4608, most + 1, 512)) for size in range(*step))
+    sizes = (size for step in (*steps, (4608, most + 1, 512)) for size in range(*step))
+    return tuple(size for size in sizes if size <= most)
 
 
 def _class(sglang: str, memory_mib: int | None) -> tuple[int, int, int, int]:
@@ -150,9 +168,10 @@ def _breakable_off(question: Question) -> bool:
     parsed, model, sglang = question.parsed, question.model, question.sglang
     if words.on(parsed, "disable_cuda_graph") or _elsewhere_off(question):
         return True
-    if words.on(parsed, "enable_two_batch_overlap"):
+    role = words.text(parsed, "disaggregation_mode")
+    if words.on(parsed, "enable_two_batch_overlap") or role == "decode":
         return True
-    if words.text(parsed, "disaggregation_mode") == "decode":
+    if _a2a_off(question):
         return True
     if model is None:
         return False
@@ -161,6 +180,15 @@ def _breakable_off(question: Question) -> bool:
     )
     mla = model.mla and releases.has(sglang, "prefill_graphs_not_with_mla")
     return mla or (model.multimodal and not listed) or "DeepseekV4" in (model.arch or "")
+
+
+def _a2a_off(question: Question) -> bool:
+    parsed = question.parsed
+    backend = words.text(parsed, "moe_a2a_backend", "none")
+    if releases.has(question.sglang, "prefill_graphs_few"):
+        others = words.on(parsed, "enable_lora", "lora_paths", "enable_dp_attention")
+        return others or backend != "none"
+    return backend not in ("none", "deepep", "megamoe", "flashinfer")
 
 
 def _elsewhere_off(question: Question) -> bool:

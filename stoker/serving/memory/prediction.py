@@ -126,7 +126,7 @@ def _predicted(
         fraction=fraction,
         before_gib=before,
         weights_gib=before - after,
-        reserve=_reserve(question, settings),
+        reserve=reserve(settings, question.model),
         estimated=estimated,
         context=_context(question, settings),
         draft_known=not draft_unknown(question, settings),
@@ -147,7 +147,7 @@ def fraction_of(question: Question, settings: Settings) -> float | None:
     """The fraction given, else SGLang's default; None: the default cannot be told."""
     fraction = settings.fraction
     if fraction is None:
-        fraction = default_fraction(settings, question.model, _deepep(question))
+        fraction = default_fraction(settings, question.model)
     return None if fraction is None else fraction * _aiter_factor(question, settings)
 
 
@@ -161,14 +161,6 @@ def _aiter_factor(question: Question, settings: Settings) -> float:
     )
     short = context is not None and context <= _AITER_CONTEXT
     return 1.0 if not aiter(question) or short or honoured else _AITER_FACTOR
-
-
-def _reserve(question: Question, settings: Settings) -> Reserve:
-    return reserve(settings, question.model, _deepep(question))
-
-
-def _deepep(question: Question) -> bool:
-    return words.text(question.parsed, "moe_a2a_backend") == "deepep"
 
 
 def _memory(

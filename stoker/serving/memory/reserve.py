@@ -54,18 +54,15 @@ class Reserve:
         return f"SGLang's own reserve: {told} = {self.mib:,.0f} MiB"
 
 
-def reserve(settings: Settings, model: Model | None, deepep: bool = False) -> Reserve:
+def reserve(settings: Settings, model: Model | None) -> Reserve:
     """The sum for these settings; an unknown model counts as one without MLA."""
     large = settings.memory_mib is not None and settings.memory_mib > _LARGE_CARD
-    decode = settings.graphs.decode or not releases.has(settings.sglang, "graphs_counted_when_on")
-    requests = settings.graphs.requests
-    padding = 0.0
-    if settings.dp > 1:
-        padding = requests * settings.dp * (4.5 if requests > 300 else 3)
+    requests, tokens = settings.graphs.requests, _tokens(settings)
+    padding = _padding(settings)
     terms = (
         ("for attention and the like", 512.0),
-        (f"for chunks of {max(settings.chunk, 2048):,} tokens", max(settings.chunk, 2048) * 1.5),
-        (f"for {requests} requests in graphs", requests * 2.0 if decode else 0.0),
+        (f"for {tokens:,} tokens at once", tokens * 1.5),
+        (f"for {requests} requests in graphs", requests * 2.0 if _decodes(settings) else 0.0),
         ("for data-parallel attention", padding),
         (f"for {settings.tp * settings.pp} ranks", settings.tp * settings.pp / 8 * 1024),
         ("for prefill graphs", _prefill(settings, model)),
@@ -73,12 +70,32 @@ def reserve(settings: Settings, model: Model | None, deepep: bool = False) -> Re
     return Reserve(
         terms=tuple(term for term in terms if term[1]),
         floor=_FLOOR if large else 0,
-        extra=_extra(settings, deepep),
+        extra=_extra(settings),
         padding=padding,
     )
 
 
-def default_fraction(settings: Settings, model: Model | None, deepep: bool = False) -> float | None:
+def _tokens(settings: Settings) -> int:
+    if settings.role == "decode" and releases.has(settings.sglang, "roles_counted"):
+        batch = settings.requests or settings.graphs.requests
+        return max(batch * (settings.draft_tokens or 1), 2048)
+    return max(settings.chunk, 2048)
+
+
+def _decodes(settings: Settings) -> bool:
+    if not releases.has(settings.sglang, "graphs_counted_when_on"):
+        return True
+    return settings.graphs.decode and settings.role != "prefill"
+
+
+def _padding(settings: Settings) -> float:
+    alone = settings.role == "prefill" and releases.has(settings.sglang, "roles_counted")
+    if settings.dp == 1 or alone:
+        return 0.0
+    return settings.graphs.requests * settings.dp * (4.5 if settings.graphs.requests > 300 else 3)
+
+
+def default_fraction(settings: Settings, model: Model | None) -> float | None:
     """--mem-fraction-static where none is given; None: cannot be told.
 
     Of a model that sees pictures it is multiplied by a factor from its vision part's size.
@@ -86,9 +103,10 @@ def default_fraction(settings: Settings, model: Model | None, deepep: bool = Fal
     if settings.memory_mib is None:
         new = releases.has(settings.sglang, "draft_in_cell")
         return _UNKNOWN_CARD["new" if new else "old"]
-    free = settings.memory_mib - reserve(settings, model, deepep).mib
+    free = settings.memory_mib - reserve(settings, model).mib
     fraction = round(free / settings.memory_mib, 3)
-    if model is None or not model.multimodal:
+    blind = settings.role == "decode" and releases.has(settings.sglang, "decode_role_sees_nothing")
+    if model is None or not model.multimodal or blind:
         return fraction
     factor = vision_factor(model)
     return None if factor is None else fraction * factor
@@ -110,15 +128,22 @@ def vision_factor(model: Model) -> float | None:
 def _prefill(settings: Settings, model: Model | None) -> float:
     if not settings.graphs.prefill or releases.has(settings.sglang, "prefill_graphs_quarter"):
         return 0.0
-    return 1536.0 if model is not None and model.mla else settings.graphs.prefill * 8.0
+    if settings.role == "decode" and releases.has(settings.sglang, "roles_counted"):
+        return 0.0
+    counted = not releases.has(settings.sglang, "prefill_graphs_asked")
+    mla = counted and model is not None and model.mla
+    deepep = settings.deepep and releases.has(settings.sglang, "deepep_prefill_graphs")
+    return (1536.0 if mla else settings.graphs.prefill * 8.0) + (1024.0 if deepep else 0.0)
 
 
-def _extra(settings: Settings, deepep: bool) -> tuple[tuple[str, float], ...]:
+def _extra(settings: Settings) -> tuple[tuple[str, float], ...]:
     sglang, extra = settings.sglang, []
     if settings.speculation and releases.has(sglang, "speculation_reserve"):
         small = releases.has(sglang, "small_speculation_reserve")
         sizes = {"STANDALONE": 6144.0, "NGRAM": 0.0}
         extra.append(("for drafts", sizes.get(settings.speculation, 2048.0 if small else 4096.0)))
-    if deepep and settings.graphs.decode and releases.has(sglang, "deepep_reserve"):
+    if releases.has(sglang, "prefill_graphs_quarter"):
+        extra.append(("for prefill graphs", settings.graphs.prefill * 8.0))
+    if settings.deepep and settings.graphs.decode and releases.has(sglang, "deepep_reserve"):
         extra.append(("for DeepEP", 2048.0))
     return tuple(term for term in extra if term[1])

@@ -26,7 +26,10 @@ class Settings:
     memory_mib: int | None
     """Of one card, all of it."""
     chunk: int
-    """--chunked-prefill-size as the reserve is made from, tokens; SGLang's default by card."""
+    """Tokens computed at once, by which the reserve goes: --chunked-prefill-size or its default."""
+    role: str
+    """Of disaggregation: null, prefill or decode."""
+    deepep: bool
     graphs: Graphs
     fraction: float | None
     """--mem-fraction-static as given."""
@@ -63,17 +66,18 @@ def resolve(question: Question) -> Settings:
     parsed = question.parsed
     memory = cards.memory_mib(question.gpus)
     chunk = words.whole(parsed, "chunked_prefill_size") or default_chunk(question.sglang, memory)
-    requests = _requests(question)
     return Settings(
         *_parallel(parsed),
         sglang=question.sglang,
         memory_mib=memory,
         chunk=chunk if chunk > 0 else words.whole(parsed, "max_prefill_tokens") or 16384,
-        graphs=planned(question, memory, chunk, requests),
+        role=words.text(parsed, "disaggregation_mode", "null"),
+        deepep=words.text(parsed, "moe_a2a_backend") == "deepep",
+        graphs=planned(question, memory, chunk),
         fraction=words.real(parsed, "mem_fraction_static"),
         token_cap=words.whole(parsed, "max_total_tokens"),
         context=words.whole(parsed, "context_length"),
-        requests=requests,
+        requests=_requests(question),
         page=page(question),
         speculation=words.text(parsed, "speculative_algorithm").upper(),
         draft_tokens=_draft_tokens(question),

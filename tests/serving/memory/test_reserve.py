@@ -129,5 +129,5 @@ def test_data_parallel_attention_is_padded_in_sglang_s_sum_alone() -> None:
 
 def test_the_sum_can_be_read() -> None:
     told = _reserve("--chunked-prefill-size 4096").sum
-    assert "6,144 for chunks of 4,096 tokens" in told
+    assert "6,144 for 4,096 tokens at once" in told
     assert told.endswith("raised to 10,240 on a card of this size = 10,240 MiB")
