@@ -62,8 +62,8 @@ def test_inc7_the_suspects_of_a_death_without_a_line_are_warned_of() -> None:
     ("sglang", "flags", "name"),
     [
         ("0.5.12", {"enable-flashinfer-allreduce-fusion": True}, "no_effect"),
-        ("0.5.23", {"flashinfer-allreduce-fusion-backend": "trtllm"}, "slow_path"),
-        ("0.5.23", {"enable-flashinfer-allreduce-fusion": True}, "slow_path"),
+        ("0.5.23", {"flashinfer-allreduce-fusion-backend": "trtllm"}, "no_effect"),
+        ("0.5.23", {"enable-flashinfer-allreduce-fusion": True}, "no_effect"),
     ],
 )
 def test_inc8_all_reduce_fusion_on_sm120_is_warned_of_with_its_price(
