@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
-from stoker.serving.fitting import context, gpus, heads, mamba, parser, ports
+from stoker.serving.fitting import context, gpus, heads, mamba, pages, parser, ports
 
 
 def check(question: Question) -> Iterator[Reason]:
@@ -13,5 +13,6 @@ def check(question: Question) -> Iterator[Reason]:
     yield from gpus.check(question)
     yield from ports.check(question)
     yield from context.check(question)
+    yield from pages.check(question)
     yield from mamba.check(question)
     yield from parser.check(question)

@@ -23,19 +23,28 @@ def check(question: Question) -> Iterator[Reason]:
     """
     get = question.parsed.get
     strategy = get("mamba_radix_cache_strategy") or get("mamba_scheduler_strategy")
-    model = question.model
-    if not str(strategy).startswith("extra_buffer") or model is None or model.hybrid_mamba:
-        return
-    if not model.arch or _STATES.search(model.arch):
+    if not str(strategy).startswith("extra_buffer") or not (arch := _without_states(question)):
         return
     if get("disable_radix_cache") and within(question.sglang, ">=0.5.14"):
         return
     late = within(question.sglang, "<0.5.21")
     end = "starts and dies at the first request" if late else "is refused at the start"
-    name = "scheduler" if "mamba_scheduler_strategy" in question.parsed.given else "radix-cache"
+    name = "scheduler" if _old_name(question) else "radix-cache"
     yield Reason(
         "mamba_on_non_mamba",
         "refuse",
-        f"{strategy} keeps states between requests, and {model.arch} has none: the server {end}",
+        f"{strategy} keeps states between requests, and {arch} has none: the server {end}",
         f"remove --mamba-{name}-strategy",
     )
+
+
+def _without_states(question: Question) -> str:
+    """The architecture, if it is known to have none."""
+    model = question.model
+    if model is None or model.hybrid_mamba or not model.arch or _STATES.search(model.arch):
+        return ""
+    return model.arch
+
+
+def _old_name(question: Question) -> bool:
+    return any(word.startswith("--mamba-scheduler") for word in question.words)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason, Verdict
 from stoker.serving.rules import subjects
-from stoker.serving.rules.matching import Ask, holds
+from stoker.serving.rules.matching import holds
 from stoker.serving.rules.rule import Condition, Rule
 
 PLACE = re.compile(r"\{([A-Za-z][\w.-]*)\}")
@@ -27,29 +27,41 @@ def check(
     `waivers`: row -> why it does not count here; one that names no row refuses. `today` decides
     whether a row is past its `recheck`: then it warns where it refused.
     """
-    rules = tuple(rules)
-    waivers = waivers or {}
-    reasons = list(_unknown(waivers, rules))
-    notes: list[str] = []
+    rules, waivers = tuple(rules), waivers or {}
+    fired, untold = _judged(question, rules)
+    day = today or datetime.date.today()
+    told = [(rule.id, _reason(rule, question, day)) for rule in fired]
+    waived = (
+        f"waived {name}: {waivers[name]} (it says: {reason.message})"
+        for name, reason in told
+        if name in waivers
+    )
+    counting = (reason for name, reason in told if name not in waivers)
+    return Verdict((*_unknown(waivers, rules), *counting), (*waived, *_untold(untold)))
+
+
+def _judged(
+    question: Question, rules: tuple[Rule, ...]
+) -> tuple[list[Rule], list[tuple[str, frozenset[str]]]]:
+    """The rows that fire, and (row, the subjects that it hangs on) of those that cannot be told."""
+    fired, untold = [], []
     ask = functools.partial(subjects.of, question)
     for rule in rules:
         truth, hangs_on = holds(rule.when, ask, question.sglang)
         if truth:
-            reason = _reason(rule, question, today or datetime.date.today())
-            if rule.id in waivers:
-                notes.append(f"waived {rule.id}: {waivers[rule.id]} (it says: {reason.message})")
-            else:
-                reasons.append(reason)
-        elif truth is None and _worth_telling(rule, hangs_on, ask):
-            notes.append(_untold(rule, hangs_on))
-    return Verdict(tuple(reasons), tuple(notes))
+            fired.append(rule)
+        elif truth is None and _worth_telling(rule, hangs_on, question):
+            untold.append((rule.id, hangs_on))
+    return fired, untold
 
 
-def _worth_telling(rule: Rule, hangs_on: frozenset[str], ask: Ask) -> bool:
-    """Only where the flag set itself says something that the row is about: else every server of
-    which little is known would have a note a row."""
+def _worth_telling(rule: Rule, hangs_on: frozenset[str], question: Question) -> bool:
+    """Only where the flag set itself says something that the row is about, and the model was looked
+    at if the row hangs on it: else every server of which little is known would have many."""
     looked_at = all(name.startswith(subjects.MAY_BE_UNKNOWN) for name in hangs_on)
-    return looked_at and any(ask(name).given for name in _names(rule.when))
+    unread = question.model is None and any(not name.startswith("gpu.") for name in hangs_on)
+    given = any(subjects.of(question, name).given for name in _names(rule.when))
+    return looked_at and given and not unread
 
 
 def _names(when: Condition) -> Iterator[str]:
@@ -83,9 +95,11 @@ def _said(name: str, question: Question) -> str:
     return "unset" if value is None else str(value)
 
 
-def _untold(rule: Rule, hangs_on: frozenset[str]) -> str:
-    facts = " and ".join(sorted(name.replace(".", " ") for name in hangs_on))
-    return f"cannot tell whether known-bad row {rule.id} ({rule.name}) applies: {facts} not known"
+def _untold(rows: list[tuple[str, frozenset[str]]]) -> Iterator[str]:
+    if rows:
+        facts = sorted({name.replace(".", " ") for _, hangs_on in rows for name in hangs_on})
+        names = ", ".join(name for name, _ in rows)
+        yield f"cannot tell whether {names} apply: {' and '.join(facts)} not known"
 
 
 def _unknown(waivers: Mapping[str, str], rules: tuple[Rule, ...]) -> Iterator[Reason]:

@@ -29,30 +29,30 @@ def rule(data: Any, place: str, origin: str, problems: Problems) -> Rule | None:
     for key in _TEXTS:
         if data.get(key) and not isinstance(data[key], str):
             problems.append(f"{place}.{key}: is not text; quote it")
-    when = condition(data.get("when") or {}, f"{place}.when", problems)
+    made = _made(data, place, origin, problems)
+    return None if len(problems) > before else _examined(made, problems)
+
+
+def _made(data: dict[str, Any], place: str, origin: str, problems: Problems) -> Rule:
+    """The row as far as it can be read; nobody gets it where there are problems."""
     shown = {
         key: _example(data.get(key) or {}, f"{place}.{key}", problems)
         for key in ("fires", "silent")
     }
-    recheck = _recheck(data, place, problems)
     _names(data, place, problems)
-    if len(problems) > before:
-        return None
-    return _examined(
-        Rule(
-            id=data["id"],
-            name=data["class"],
-            severity=data["severity"],
-            when=when,
-            because=" ".join(data["because"].split()),
-            do=" ".join(data["do"].split()),
-            source=" ".join(data["source"].split()),
-            fires=shown["fires"],
-            silent=shown["silent"],
-            recheck=recheck,
-            origin=origin,
-        ),
-        problems,
+    texts = {key: " ".join(str(data.get(key)).split()) for key in _TEXTS}
+    return Rule(
+        id=texts["id"],
+        name=texts["class"],
+        severity="refuse" if data.get("severity") == "refuse" else "warn",
+        when=condition(data.get("when") or {}, f"{place}.when", problems),
+        because=texts["because"],
+        do=texts["do"],
+        source=texts["source"],
+        fires=shown["fires"],
+        silent=shown["silent"],
+        recheck=_recheck(data, place, problems),
+        origin=origin,
     )
 
 

@@ -273,10 +273,26 @@ def test_a_draft_has_to_be_made_for_the_servers_context(
 def test_states_are_kept_only_of_a_model_that_has_some(
     sglang: str, flags: dict[str, Any], model: dict[str, Any], end: str
 ) -> None:
-    reasons = list(fitting.check(question(flags, sglang=sglang, model=model)))
+    words = tuple(f"--{name}" for name in flags)
+    reasons = list(fitting.check(question(flags, sglang=sglang, model=model, words=words)))
     assert [reason.name for reason in reasons] == (["mamba_on_non_mamba"] if end else [])
     assert not end or end in reasons[0].message
     assert not end or reasons[0].hint == f"remove --{next(iter(flags))}"
+
+
+@pytest.mark.parametrize(
+    ("flags", "fits"),
+    [
+        ({"chunked-prefill-size": 1000, "page-size": 64}, False),
+        ({"chunked-prefill-size": 4096, "page-size": 64}, True),
+        ({"chunked-prefill-size": -1, "page-size": 64}, True),
+        ({"chunked-prefill-size": 1000}, True),
+        ({"chunked-prefill-size": 1000, "page-size": 1}, True),
+        ({"chunked-prefill-size": 1000, "page-size": 64, "disaggregation-mode": "decode"}, True),
+    ],
+)
+def test_a_chunk_of_prefill_is_whole_pages(flags: dict[str, Any], fits: bool) -> None:
+    assert told(question(flags)) == ([] if fits else [("flags_conflict", "refuse")])
 
 
 @pytest.mark.parametrize(

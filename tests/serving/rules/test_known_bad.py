@@ -143,8 +143,15 @@ def test_flash_attention_3_and_4_are_refused_where_they_have_no_kernels(
 def test_what_nobody_knows_refuses_nothing_and_is_noted_where_the_flag_set_speaks_of_it() -> None:
     verdict = check({"attention-backend": "fa3"}, gpu={}, model={})
     assert verdict.reasons == ()
-    assert any("fa3-on-blackwell" in note and "gpu sm" in note for note in verdict.notes)
+    (note,) = verdict.notes
+    assert "fa3-on-blackwell" in note and "gpu sm not known" in note
     assert check({}, gpu={}, model={}) == Verdict()
+
+
+def test_a_model_that_nobody_read_makes_no_notes() -> None:
+    assert check({"attention-backend": "flashinfer"}, model={}) == Verdict()
+    (note,) = check({"attention-backend": "flashinfer"}, model={"heads": 8}).notes
+    assert "gpt-oss-attention" in note and "model arch not known" in note
 
 
 def test_a_row_past_its_day_warns_where_it_refused_and_says_so() -> None:
