@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stoker.recovery.replacing": set(),
     "stoker.diagnosis": {"stoker.health", "stoker.recovery.replacing", "stoker.zipped"},
     "stoker.zipped": set(),
-    "stoker.serving": {"stoker.serving", "stoker.refused"},
+    "stoker.serving": {"stoker.serving", "stoker.refused", "stoker.zipped"},
     "stoker.pct": {"stoker.pct"},
     "stoker.connector": {"stoker.pct"},
     "stoker.testinfra": {"stoker.pct"},

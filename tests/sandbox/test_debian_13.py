@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.sandbox.installed_parser import parser_differences
 from tests.sandbox.site import Site, standing
 
 pytestmark = pytest.mark.sandbox
@@ -21,6 +22,10 @@ def test_a_bare_debian_13_comes_to_answer_a_token_of_the_newer_sglang(site: Site
     run = site.deploy()
     assert run.rc == 0, run.text
     assert [row["state"] for row in site.status().values()] == ["serving"]
+
+
+def test_the_parser_of_0_5_23_is_what_was_recorded_of_it(site: Site) -> None:
+    assert parser_differences(site) == []
 
 
 def test_there_too_the_second_run_changes_nothing(site: Site) -> None:

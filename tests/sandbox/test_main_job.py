@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.sandbox.installed_parser import parser_differences
 from tests.sandbox.site import BIN, INVENTORY, ROOT, Site, standing
 from tests.sandbox.standin import Neighbour, sandbox
 
@@ -40,6 +41,10 @@ def test_the_second_run_changes_nothing_and_leaves_the_server_alone(site: Site) 
     assert (run.rc, run.changed) == (0, 0), run.text
     assert site.status() == before
     print(f"no-change run: {run.seconds:.1f} s")
+
+
+def test_the_parser_of_0_5_12_is_what_was_recorded_of_it(site: Site) -> None:
+    assert parser_differences(site) == []
 
 
 def test_what_was_deployed_passes_the_checks_of_a_real_lab(site: Site) -> None:
