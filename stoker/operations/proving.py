@@ -10,6 +10,8 @@ from stoker.serving.evidence import bench, burst, comparing
 from stoker.serving.evidence.checked import Checked
 from stoker.serving.evidence.excerpt import excerpt
 from stoker.serving.evidence.record import Figures, Proof, Ran
+from stoker.serving.memory import comparing as predicted
+from stoker.serving.memory import logged
 from stoker.serving.unit import Unit
 
 ASK_S = 70
@@ -37,6 +39,8 @@ def prove(host: Any, unit: Unit, checked: Checked, full: bool, lease: Lease) -> 
         _judge(server, figures, ran)
     server.answers()
     lines = host.get_fact(StartLog, invocation=server.first.invocation)
+    if checked.prediction is not None:
+        server.say(predicted.line(checked.prediction, logged.read(lines)))
     return Proof(figures, ran, tuple(server.hidden(line) for line in excerpt(lines)))
 
 

@@ -19,14 +19,18 @@ from stoker.serving.catalogue.parsed import Parsed
 from stoker.serving.evidence.checked import Checked
 from stoker.serving.evidence.fingerprint import NONE
 from stoker.serving.evidence.record import Figures, Ran, Record
+from stoker.serving.memory import predict
 from stoker.serving.unit import Unit
 from tests.operations.hosts import FakeHost
 from tests.serving.evidence.records import fingerprint, record
 from tests.serving.flagsets import flagset, units
+from tests.serving.memory.asked import asked
 from tests.serving.test_inside import KEY, served
 
 ON_CPU = fingerprint(gpu=NONE, driver=NONE)
 BURST = "1 of 472, 5 of 472 and 10 of 64 tokens at once, each for 29 more"
+PREDICTED = predict(asked())
+assert PREDICTED
 DRAFT = Parsed({"speculative_algorithm": "EAGLE3"})
 
 
@@ -110,8 +114,7 @@ class Proving:
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Proving]]:
     proving = Proving(tmp_path_factory.mktemp("evidence") / "log", STANDIN_ACCEPT="2.7")
-    predicted = SimpleNamespace(pool=SimpleNamespace(tokens=2000.5))
-    yield proving(replace(checked(parsed=DRAFT), prediction=predicted), full=True), proving
+    yield proving(replace(checked(parsed=DRAFT), prediction=PREDICTED), full=True), proving
 
 
 def test_a_candidate_that_stands_the_burst_has_all_its_figures(
@@ -126,7 +129,10 @@ def test_a_candidate_that_stands_the_burst_has_all_its_figures(
     assert figures.tokens_per_s > 0
     assert figures.throughput > 0
     assert (figures.ttft_ms, figures.tpot_ms, figures.accept_length) == (54.0, 5.4, 2.7)
-    assert (figures.max_total_num_tokens, figures.predicted_tokens) == (2048, 2000)
+    assert (figures.max_total_num_tokens, figures.predicted_tokens) == (
+        2048,
+        PREDICTED.pool.tokens,
+    )
     # The question for its limits, two bursts, bench_serving.
     assert len(proving.leases) == len(proving.host.done) == 4
     assert min(proving.leases) > 200

@@ -1,13 +1,13 @@
 """A flag set that was looked at before anything is touched, with all that its proof needs."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from stoker.serving.catalogue.parsed import Parsed
 from stoker.serving.evidence.fingerprint import Fingerprint
 from stoker.serving.evidence.record import Record
 from stoker.serving.evidence.states import State
 from stoker.serving.flagset import FlagSet
+from stoker.serving.memory.prediction import Prediction
 
 GUESSED_WITHOUT_DRAFT = ("NGRAM",)
 """Speculation from the text itself: text that never repeats is no fault of it."""
@@ -26,13 +26,13 @@ class Checked:
     """What moved since that evidence; empty unless stale."""
     parsed: Parsed = field(default_factory=Parsed)
     """Its words as the installed SGLang understands them."""
-    prediction: Any = None
-    """`stoker.serving.memory`'s, None: it could not be predicted."""
+    prediction: Prediction | None = None
+    """Of its memory; None: it could not be predicted."""
 
     @property
     def predicted_tokens(self) -> int | None:
         """Size of the KV pool as it was predicted; None: it could not be."""
-        return None if self.prediction is None else int(self.prediction.pool.tokens)
+        return None if self.prediction is None else self.prediction.pool.tokens
 
     @property
     def drafted(self) -> bool:
