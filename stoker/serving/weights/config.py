@@ -94,7 +94,9 @@ def _kv_heads(text: Config, arch: str | None) -> int | None:
     if text.get("multi_query") is True:
         return 1
     given = whole(text, *_KV_HEADS, "num_attention_groups")
-    return whole(text, "num_attention_heads", "n_head") if given is None else given
+    if given is None and text.get("model_type") in rows.named("all_heads"):
+        return whole(text, "num_attention_heads", "n_head")
+    return given
 
 
 def _layers(text: Config, arch: str | None) -> int | None:

@@ -27,7 +27,7 @@ def check(question: Question, draft: Draft | None) -> Iterator[Reason]:
     yield from _architecture(draft, algorithm, question.sglang, held)
     if algorithm == "EAGLE3" and draft.keys:
         yield from draft_keys.check(draft, question.sglang, held)
-    if algorithm in ("EAGLE", "EAGLE3", "STANDALONE") and question.model is not None:
+    if question.model is not None and _must_fit(draft, algorithm):
         yield from draft_sizes.check(draft, question.model, algorithm)
 
 
@@ -35,6 +35,14 @@ def algorithm_of(question: Question) -> str | None:
     """The algorithm as SGLang resolves it: NEXTN is EAGLE. None: there is no speculation."""
     given = str(question.parsed.get("speculative_algorithm") or "").upper()
     return {"NEXTN": "EAGLE", "": None}.get(given, given)
+
+
+def _must_fit(draft: Draft, algorithm: str) -> bool:
+    """Whether width and vocabulary have to be the target's: of kinds that we know to want it."""
+    arch = draft.model.arch if draft.model else None
+    ours = [row for row in rows.drafts() if arch in (None, row.architecture)]
+    made = any(algorithm in row.algorithms and row.target_sized for row in ours)
+    return algorithm == "STANDALONE" or (algorithm in ("EAGLE", "EAGLE3") and made)
 
 
 def _itself(question: Question, algorithm: str | None) -> Reason | None:
@@ -60,13 +68,13 @@ def _architecture(
     ours = [row for row in rows.drafts() if row.architecture == arch]
     now = [row for row in held if row.architecture == arch]
     known = sorted({row.architecture for row in held if algorithm in row.algorithms})
-    if ours and not now:
+    if ours and all(row.lacked_by(sglang) for row in ours):
         yield mismatch(
             f"{draft.files.path} is a {arch}, which SGLang {sglang} does not have; "
             f"{min(row.since for row in ours)} is the first that does",
             f"take a draft of another kind ({', '.join(known)}) or a newer SGLang",
         )
-    elif now and not any(algorithm in row.algorithms for row in now):
+    elif now and now[0].algorithms and not any(algorithm in row.algorithms for row in now):
         made = ", ".join(now[0].algorithms)
         message = f"{draft.files.path} is a {arch}, a draft for {made} and not for {algorithm}"
         yield mismatch(message, f"set --speculative-algorithm {made}, or take another draft")

@@ -23,18 +23,35 @@ class DraftRow:
     """Of the names of its layer's tensors; empty: nobody wrote down which it takes."""
     source: str
     before: str | None = None
+    absent: str | None = None
+    """The newest recorded version without it."""
     one_layer: bool = False
+    target_sized: bool = True
+    """It reads the target's hidden states and embeddings as they are."""
 
     def holds(self, sglang: str) -> bool:
-        """Whether it is about this version; one that is no version is taken for the newest."""
-        try:
-            version = Version(sglang)
-        except InvalidVersion:
+        """Whether it is about this version."""
+        version = release(sglang)
+        if version is None:
             return self.before is None
-        # A release candidate has what its release has.
-        release = Version(version.base_version)
-        ended = self.before is not None and release >= Version(self.before)
-        return not ended and release >= Version(self.since)
+        ended = self.before is not None and version >= Version(self.before)
+        return not ended and version >= Version(self.since)
+
+    def lacked_by(self, sglang: str) -> bool:
+        """Whether this version is known not to have the architecture."""
+        version = release(sglang)
+        return version is not None and self.absent is not None and version <= Version(self.absent)
+
+
+def release(sglang: str) -> Version | None:
+    """The release that a version is of: a candidate has what its release has. None: a build from
+    source (`0.0.0.dev11582`) or no version, and taken for the newest."""
+    try:
+        version = Version(sglang)
+    except InvalidVersion:
+        return None
+    base = Version(version.base_version)
+    return base if any(base.release) else None
 
 
 @functools.cache

@@ -111,7 +111,13 @@ LLAMA31: Config = {
     "num_attention_heads": 32,
     "num_hidden_layers": 32,
     "num_key_value_heads": 8,
-    "rope_scaling": {"factor": 8.0, "rope_type": "llama3"},
+    "rope_scaling": {
+        "factor": 8.0,
+        "high_freq_factor": 4.0,
+        "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 8192,
+        "rope_type": "llama3",
+    },
     "vocab_size": 128256,
 }
 
@@ -364,6 +370,14 @@ def test_the_quantization_and_what_it_makes_of_the_kv_cache(
 ) -> None:
     model = config.model(config_json, quant=quant)
     assert (model.quantization, model.kv_dtype_bytes) == (method, element)
+
+
+def test_heads_of_the_cache_are_all_heads_only_where_the_family_means_that() -> None:
+    given = {"num_attention_heads": 32, "hidden_size": 4096}
+    assert config.model({**given, "model_type": "llama"}).kv_heads == 32
+    assert config.model({**given, "model_type": "gemma3_text"}).kv_heads is None
+    assert config.model({**given, "multi_query": True}).kv_heads == 1
+    assert config.model({**given, "num_key_value_heads": 8}).kv_heads == 8
 
 
 def test_an_unknown_architecture_gives_what_is_there_and_nothing_else() -> None:

@@ -123,6 +123,35 @@ def test_a_kind_that_nobody_recorded_is_not_judged() -> None:
     assert reasons(asked(draft, "0.6.0")) == []
 
 
+@pytest.mark.parametrize("arch", ["Gemma4AssistantForCausalLM", "SomethingNew"])
+def test_a_kind_of_another_width_than_its_target_is_not_measured_by_it(arch: str) -> None:
+    draft = Draft(Files("/d"), Model(arch=arch, hidden=2, vocabulary=3))
+    assert reasons(asked(draft, "0.5.23", speculative_algorithm="NEXTN")) == []
+
+
+def test_a_small_model_of_the_same_family_may_be_padded_otherwise() -> None:
+    draft = Draft(Files("/d"), Model(arch="Qwen2ForCausalLM", hidden=2, vocabulary=151936))
+    given = asked(draft, speculative_algorithm="STANDALONE")
+    target = replace(TARGET, vocabulary=152064)
+    assert reasons(replace(given, model=target)) == []
+    (reason,) = reasons(replace(given, model=replace(TARGET, vocabulary=128256)))
+    assert "a vocabulary of 151936 tokens" in reason.message
+
+
+@pytest.mark.parametrize("sglang", ["0.5.8", "0.0.0.dev11582", "of our own"])
+def test_a_version_that_nobody_recorded_is_not_said_to_lack_a_kind(sglang: str) -> None:
+    draft = Draft(Files("/d"), Model(arch="MistralLarge3ForCausalLMEagle"))
+    assert reasons(asked(draft, sglang, speculative_algorithm="EAGLE")) == []
+    (reason,) = reasons(asked(draft, "0.5.6", speculative_algorithm="EAGLE"))
+    assert "0.5.9 is the first that does" in reason.message
+
+
+def test_a_build_from_source_is_taken_for_the_newest(tmp_path: Path) -> None:
+    make.draft(tmp_path, make.draft_shapes("layers.0."))
+    assert of(tmp_path, "0.0.0.dev11582") == []
+    assert of(tmp_path, "0.5.12rc1") == []
+
+
 def test_more_than_one_layer_needs_a_version_that_takes_them(tmp_path: Path) -> None:
     make.draft(tmp_path, None, config(num_hidden_layers=2))
     (reason,) = of(tmp_path, "0.5.11")
@@ -167,3 +196,4 @@ def test_every_row_says_where_it_is_from_and_holds_for_some_version() -> None:
     for row in rows.drafts():
         assert row.source and row.holds(row.since), row
         assert row.before is None or not row.holds(row.before), row
+        assert row.absent is None or (row.lacked_by(row.absent) and not row.lacked_by(row.since))
