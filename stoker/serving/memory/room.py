@@ -22,7 +22,9 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
         yield _capped(cap, context)
     if isinstance(prediction, str):
         return
-    if not prediction.starts:
+    if not prediction.starts and prediction.pool.rest_gib > 0:
+        yield _states(prediction)
+    elif not prediction.starts:
         yield _none(prediction)
     elif _no_request(prediction):
         yield _no_slots(prediction)
@@ -50,6 +52,21 @@ def _none(prediction: Prediction) -> Reason:
         f"pool in {prediction.fraction:.3g} of {prediction.before_gib:.1f} GiB, so SGLang will not "
         "start (not enough memory, or loaded weights leave none)",
         hint=_more(prediction),
+        sums=prediction.sums[:1],
+    )
+
+
+def _states(prediction: Prediction) -> Reason:
+    held = prediction.pool.states
+    taken = held.gib + held.verify_gib if held else 0.0
+    drafts = f", {held.verify_gib:.1f} of them for drafts," if held and held.verify_gib else ""
+    return Reason(
+        name="kv_pool_small",
+        severity="warn" if prediction.estimated else "refuse",
+        message=f"{taken:.1f} GiB of states{drafts} leave no room for a KV pool in the "
+        f"{prediction.pool.rest_gib:.1f} GiB that weights leave on each GPU",
+        hint="fewer --max-running-requests or draft tokens, --mamba-ssm-dtype bfloat16, or "
+        "more GPUs",
         sums=prediction.sums[:1],
     )
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Question
 from stoker.serving.memory import releases, words
 from stoker.serving.memory.settings import Settings
@@ -53,19 +52,12 @@ def states(question: Question, settings: Settings, rest_gib: float) -> States | 
     ratio = slots_per_request(question)
     share = words.real(question.parsed, "mamba_full_memory_ratio") or _DEFAULT_RATIO
     fixed = _fixed(question, settings)
-    if size is None:
-        if fixed is not None or settings.draft_tokens:
-            return "the size of the model's state is not known"
-        part = rest_gib * share / (1 + share)
-        return States(None, part, 0.0, rest_gib - part, ratio)
-    if fixed is not None:
-        verify = _verify(settings, size, min(settings.requests or fixed, fixed // ratio))
-        return _made(settings, fixed, size, verify, rest_gib, ratio)
-    if settings.draft_tokens and not releases.has(settings.sglang, "verify_states_in_ratio"):
-        verify = size * (settings.requests or 0) * settings.draft_tokens / GIB
-        part = (rest_gib - verify) * share / (1 + share)
-        return _made(settings, _floor(part, size), size, verify, rest_gib, ratio)
-    return _solved(settings, size, rest_gib, share, ratio)
+    if size is not None:
+        return _known(settings, _Asked(size, share, ratio, fixed), rest_gib)
+    if fixed is not None or settings.draft_tokens:
+        return "the size of the model's state is not known"
+    part = rest_gib * share / (1 + share)
+    return States(None, part, 0.0, rest_gib - part, ratio)
 
 
 def slots_per_request(question: Question) -> int:
@@ -90,11 +82,6 @@ def radix(question: Question) -> bool:
     return not cannot and not words.on(question.parsed, "disable_radix_cache")
 
 
-def state_layers(model: Model) -> bool:
-    """Whether the model has any."""
-    return model.hybrid_mamba
-
-
 def _fixed(question: Question, settings: Settings) -> int | None:
     asked = words.whole(question.parsed, "max_mamba_cache_size")
     if asked:
@@ -104,27 +91,41 @@ def _fixed(question: Question, settings: Settings) -> int | None:
     return None
 
 
-def _verify(settings: Settings, size: int, requests: int) -> float:
-    return size * (requests + 1) * settings.draft_tokens / GIB
+@dataclass(frozen=True)
+class _Asked:
+    size: int
+    share: float
+    ratio: int
+    fixed: int | None
 
 
-def _solved(settings: Settings, size: int, rest: float, share: float, ratio: int) -> States:
-    budget = rest * share / (1 + share) * GIB
+def _known(settings: Settings, asked: _Asked, rest: float) -> States:
+    pad = 1 if releases.has(settings.sglang, "padding_slot_counted") else 0
+    first = 0.0
+    if not releases.has(settings.sglang, "verify_states_in_ratio"):
+        # Up to 0.5.12 the states of drafts are taken off before anything is split.
+        first = asked.size * _requests(settings) * settings.draft_tokens / GIB
+    budget = (rest - first) * asked.share / (1 + asked.share) * GIB
+    slots = _solved(settings, asked, budget, pad) if asked.fixed is None else asked.fixed
+    running = min(_requests(settings) or slots, slots // asked.ratio)
+    drafts = asked.size * settings.draft_tokens / GIB
+    planned = first or drafts * (running + pad)
+    return States(
+        slots=slots,
+        gib=(slots + 1) * asked.size / GIB,
+        verify_gib=drafts * (running + 1),
+        budget_left_gib=rest - planned - (slots + pad) * asked.size / GIB,
+        per_request=asked.ratio,
+    )
+
+
+def _requests(settings: Settings) -> int:
+    return max(1, settings.requests // settings.dp) if settings.requests else 0
+
+
+def _solved(settings: Settings, asked: _Asked, budget: float, pad: int) -> int:
     drafts = settings.draft_tokens
-    padded = size * (1 + drafts) if releases.has(settings.sglang, "padding_slot_counted") else 0
-    slots = int((budget - padded) // (size * (1 + drafts / ratio)))
-    requests = min(settings.requests or slots, slots // ratio)
-    verify = _verify(settings, size, requests) if drafts else 0.0
-    return _made(settings, slots, size, verify, rest, ratio)
-
-
-def _floor(gib: float, size: int) -> int:
-    return int(gib * GIB // size)
-
-
-def _made(
-    settings: Settings, slots: int, size: int, verify: float, rest: float, ratio: int
-) -> States:
-    counted = slots + (1 if releases.has(settings.sglang, "padding_slot_counted") else 0)
-    left = rest - verify - counted * size / GIB
-    return States(slots, (slots + 1) * size / GIB, verify, left, ratio)
+    if not releases.has(settings.sglang, "verify_states_in_ratio"):
+        drafts = 0
+    one = asked.size * (1 + drafts / asked.ratio)
+    return max(0, int((budget - pad * asked.size * (1 + drafts)) // one))

@@ -73,3 +73,22 @@ def test_a_hybrid_without_room_for_one_request_is_refused() -> None:
         weights_gib=10.0,
     )
     assert reasons(asked("", model=hybrid))["kv_pool_small"] == "refuse"
+
+
+def test_states_of_drafts_that_leave_no_pool_are_refused_as_that() -> None:
+    hybrid = replace(
+        SMALL,
+        hybrid_mamba=True,
+        full_attention_layers=4,
+        state_slot_bytes=76 << 20,
+        weights_gib=51.0,
+    )
+    flags = (
+        "--speculative-algorithm EAGLE --speculative-num-draft-tokens 16 "
+        "--max-running-requests 300 --mem-fraction-static 0.85"
+    )
+    found, _ = check(asked(flags, model=hybrid))
+    reason = _reason(found, "kv_pool_small")
+    assert reason.severity == "refuse"
+    assert "of them for drafts" in reason.message
+    assert reasons(asked(flags, "0.5.13", model=hybrid)).get("kv_pool_small") != "refuse"
