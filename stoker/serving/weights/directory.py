@@ -52,7 +52,7 @@ def _files(path: str, told: Mapping[str, Any]) -> Files:
         config=isinstance(told["config"], dict),
         remote_tokenizer=bool(told["remote_tokenizer"]) and "tokenizer.json" not in told["files"],
         unfinished=told["unfinished"],
-        size_bytes=sum(row["size"] for row in _loaded(told).values()),
+        size_bytes=sum(told["files"].values()),
     )
 
 

@@ -31,7 +31,7 @@ class Files:
     unfinished: int = 0
     """Files of a download that has not ended."""
     size_bytes: int = 0
-    """All of its weight files, bytes."""
+    """All files that lie in it, those of subdirectories left out, bytes."""
 
 
 @dataclass(frozen=True)

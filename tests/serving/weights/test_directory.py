@@ -33,6 +33,12 @@ def test_a_whole_model_has_every_shard_and_nothing_broken(tmp_path: Path) -> Non
     assert found.model.weights_gib == (4 * 4 * 8 + 16 * 8) * 2 / 2**30
 
 
+def test_the_size_is_what_a_copy_of_it_would_need(tmp_path: Path) -> None:
+    make.model(tmp_path).joinpath("consolidated.bin").write_bytes(bytes(1000))
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert looked(tmp_path).files.size_bytes == size > 1000
+
+
 def test_a_directory_that_is_not_there_is_told_from_one_nobody_saw(tmp_path: Path) -> None:
     assert looked(tmp_path / "none").files.exists is False
     single = tmp_path / "model.gguf"
