@@ -1,5 +1,6 @@
 """Our own rows: each fires on its own example and not on its near miss, and the incidents."""
 
+import dataclasses
 import datetime
 from typing import Any
 
@@ -37,6 +38,14 @@ def test_a_row_says_a_sentence_of_facts_and_what_to_do(row: Rule) -> None:
         assert words == words.strip() and not words.endswith(".") and "  " not in words
         assert "{" not in words and "None" not in words
     assert said.rule == row.id and said.severity == row.severity
+
+
+@pytest.mark.parametrize("unknown", ["gpu", "model", "software"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_does_not_fire_on_a_fact_that_nobody_knows(row: Rule, unknown: str) -> None:
+    if getattr(row.fires, unknown):
+        blind = dataclasses.replace(row.fires, **{unknown: {}})
+        assert rules.check(examples.question(blind), [row], today=TODAY).reasons == ()
 
 
 def test_inc6_nccl_algo_tree_over_eight_ranks_is_refused() -> None:
