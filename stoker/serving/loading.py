@@ -10,7 +10,17 @@ from pydantic import BaseModel, ValidationError
 
 from stoker.refused import Refused
 from stoker.serving import document
-from stoker.serving.flagset import Draft, FlagSet, Model, Placement, Status
+from stoker.serving.catalogue import recorded
+from stoker.serving.catalogue.spelling import spellings
+from stoker.serving.flagset import (
+    ABBREVIATED,
+    OWNED_FLAGS,
+    Draft,
+    FlagSet,
+    Model,
+    Placement,
+    Status,
+)
 
 _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
     (): FlagSet,
@@ -54,7 +64,7 @@ def validated(
 
     `stem` is its file's name without .yaml; `duplicates` are problems that are known already.
     """
-    problems = [*duplicates, *_contradictions(data)]
+    problems = [*duplicates, *_contradictions(data), *_abbreviated(data)]
     if data.get("name", stem) != stem:
         problems.append(f"name: is {data['name']!r}, the file says {stem!r}; make them one")
     try:
@@ -102,6 +112,17 @@ def _contradictions(data: Any) -> Iterator[str]:
         yield f"flags.tp-size: {ranks!r} is no number of ranks"
     elif gpus and ranks * stages != wanted:
         yield f"flags.tp-size: {ranks} ranks x {stages} stages do not fill {wanted} GPU(s) a server"
+
+
+def _abbreviated(data: dict[str, Any]) -> Iterator[str]:
+    """Flags that SGLang would take for others: the next version may have two that begin so."""
+    catalogue = recorded.load(str(data.get("sglang")))
+    known = spellings(catalogue) if catalogue else None
+    for name in _mapping(data, "flags") if known else ():
+        meant = known.meant(f"--{name}") if known else ()
+        told = name in ABBREVIATED or any(owned.startswith(str(name)) for owned in OWNED_FLAGS)
+        if len(meant) == 1 and meant[0] != f"--{name}" and not told:
+            yield f"flags.{name}: is an abbreviation; write {meant[0].removeprefix('--')}"
 
 
 def _staging(model: dict[str, Any]) -> Iterator[str]:

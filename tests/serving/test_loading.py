@@ -91,6 +91,11 @@ def test_every_problem_is_told_at_once_with_file_and_key(tmp_path: Path) -> None
         assert f"{file}: {problem}" in text
 
 
+def test_a_flag_that_is_only_the_beginning_of_one_is_refused_with_the_whole(tmp_path: Path) -> None:
+    text = refusal(tmp_path, GOOD.replace("  device: cpu\n", "  mem-fraction: 0.2\n"))
+    assert "flags.mem-fraction: is an abbreviation; write mem-fraction-static" in text
+
+
 def test_a_duplicate_key_is_refused_with_both_lines(tmp_path: Path) -> None:
     text = refusal(tmp_path, GOOD.replace("  device: cpu\n", "  device: cpu\n  device: cuda\n"))
     assert "device: is there twice, lines 9 and 10" in text

@@ -147,6 +147,8 @@ class _Reading:
             self.problems.append(Problem("deprecated", name, option))
 
     def close(self) -> None:
+        if "config" in self.seen:
+            return  # a file of more options, which nobody has read
         self.problems += [
             Problem("required", option.names[0], option)
             for option in self.spellings.options

@@ -11,6 +11,8 @@ from stoker.serving.catalogue.ordering import key
 from stoker.serving.catalogue.spelling import spelled
 
 DATA = Path(__file__).parent / "data"
+_NAMES = b'{"names":['
+_ENDED = b'\n"env_ended":'
 
 
 @functools.cache
@@ -24,7 +26,7 @@ def load(version: str) -> Catalogue | None:
     """The catalogue of exactly this version; None: it was never recorded."""
     if version not in versions():
         return None
-    return catalogue(json.loads((DATA / f"{version}.json").read_bytes()))
+    return catalogue(json.loads(_text(version)))
 
 
 def nearest(version: str) -> Catalogue:
@@ -37,7 +39,50 @@ def nearest(version: str) -> Catalogue:
 
 def knowing(name: str) -> tuple[str, ...]:
     """The recorded versions whose parser has an option of this name, the oldest first."""
-    return tuple(version for version in versions() if name in names(version))
+    return tuple(version for version in versions() if option(version, name))
+
+
+@functools.cache
+def option(version: str, name: str) -> Option | None:
+    """The option of a recorded version that has this spelling; None: it has none.
+
+    Reads one line of the file: a whole catalogue for each version would take ten times as long.
+    """
+    for spelling, pair in ((name, False), (f"--{name.removeprefix('--no-')}", True)):
+        line = _line(_text(version), f'"{spelling}"'.encode())
+        found = _option(json.loads(line)) if line else None
+        if found and (not pair or found.kind == "pair"):
+            return found
+    return None
+
+
+def _line(text: bytes, quoted: bytes) -> bytes:
+    """The line of the option that has this quoted name among its names; empty: there is none."""
+    at = text.find(quoted)
+    while at >= 0:
+        start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+        line = text[start:end].rstrip(b",")
+        if line.startswith(_NAMES) and quoted in line[: line.index(b"]")]:
+            return line
+        at = text.find(quoted, end)
+    return b""
+
+
+def reads(version: str, name: str) -> bool:
+    """Whether the source of a recorded version reads this environment variable."""
+    return b'\n"%s"' % name.encode() in _text(version)
+
+
+def ended(version: str) -> Mapping[str, str]:
+    """The variables that a recorded version only warns of -> what to use."""
+    text = _text(version)
+    start = text.index(_ENDED) + len(_ENDED)
+    return dict(json.loads(text[start : text.index(b"\n", start)]))
+
+
+@functools.cache
+def _text(version: str) -> bytes:
+    return (DATA / f"{version}.json").read_bytes()
 
 
 @functools.cache

@@ -45,7 +45,7 @@ def _own(name: str, catalogue: Catalogue) -> Reason | None:
         return _ended(name, catalogue.env_ended[name], catalogue)
     if now != name and now in catalogue.env:
         return _renamed(name, now, catalogue)
-    readers = tuple(version for version in recorded.versions() if reads(version, now, name))
+    readers = tuple(one for one in recorded.versions() if _reads(one, now, name))
     if not readers:
         return _unread(name, "no recorded version of SGLang reads", catalogue.env)
     if key(readers[0]) > key(catalogue.sglang):
@@ -55,17 +55,14 @@ def _own(name: str, catalogue: Catalogue) -> Reason | None:
     return Reason("env_removed", "warn", said, _successor(name, catalogue))
 
 
-def reads(version: str, *names: str) -> bool:
-    """Whether a recorded version reads any of these names."""
-    catalogue = recorded.load(version)
-    return catalogue is not None and any(name in catalogue.env for name in names)
+def _reads(version: str, *names: str) -> bool:
+    return any(recorded.reads(version, name) for name in names)
 
 
 def _successor(name: str, catalogue: Catalogue) -> str:
     """What a version before this one said to use, if this one has it."""
     for version in reversed(recorded.versions()):
-        known = recorded.load(version)
-        new = known.env_ended.get(name, "") if known else ""
+        new = recorded.ended(version).get(name, "")
         if new and (new in catalogue.env or new.startswith("--")):
             return f"use {new}"
     return "remove it"

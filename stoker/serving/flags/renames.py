@@ -12,7 +12,7 @@ from pathlib import Path
 from stoker.serving import document
 from stoker.serving.catalogue import recorded
 from stoker.serving.catalogue.catalogue import Catalogue, Option
-from stoker.serving.catalogue.spelling import spelled, spellings
+from stoker.serving.catalogue.spelling import spellings
 
 DATA = Path(__file__).parent / "data"
 
@@ -78,9 +78,5 @@ def successor(name: str, catalogue: Catalogue) -> str:
 @functools.cache
 def _last_deprecated(name: str) -> Option | None:
     """As the newest recorded version has it that names a successor."""
-    for version in reversed(recorded.knowing(name)):
-        catalogue = recorded.load(version)
-        for option in catalogue.options if catalogue else ():
-            if name in spelled(option) and option.successor:
-                return option
-    return None
+    known = (recorded.option(version, name) for version in reversed(recorded.knowing(name)))
+    return next((option for option in known if option and option.successor), None)

@@ -31,13 +31,8 @@ def refused(problem: Problem, catalogue: Catalogue) -> Reason:
 
 def _taking(name: str, value: str) -> tuple[str, ...]:
     """The recorded versions in which this is a choice."""
-    found = []
-    for version in recorded.knowing(name):
-        catalogue = recorded.load(version)
-        options = catalogue.options if catalogue else ()
-        if any(name in one.names and value in (one.choices or ()) for one in options):
-            found.append(version)
-    return tuple(found)
+    known = ((version, recorded.option(version, name)) for version in recorded.knowing(name))
+    return tuple(version for version, one in known if one and value in (one.choices or ()))
 
 
 def missing(problem: Problem, catalogue: Catalogue) -> Reason:

@@ -7,6 +7,7 @@ import pytest
 from stoker.serving.catalogue import recorded
 from stoker.serving.catalogue.extracting.extract import digest
 from stoker.serving.catalogue.ordering import key
+from stoker.serving.catalogue.spelling import spelled
 
 
 def test_every_promised_version_is_recorded() -> None:
@@ -46,6 +47,18 @@ def test_the_nearest_is_the_newest_that_is_not_newer(asked: str, found: str) -> 
 def test_a_version_that_nobody_recorded_has_no_catalogue() -> None:
     assert recorded.load("0.5.99") is None
     assert recorded.nearest("9.9").sglang == recorded.versions()[-1]
+
+
+@pytest.mark.parametrize("version", ["0.5.6", "0.5.12", "0.5.23"])
+def test_one_line_of_a_file_tells_the_same_as_the_whole(version: str) -> None:
+    found = recorded.load(version)
+    assert found
+    for option in found.options:
+        assert all(recorded.option(version, name) == option for name in spelled(option))
+    assert recorded.option(version, "--model-path-") is None
+    assert all(recorded.reads(version, name) for name in found.env)
+    assert recorded.ended(version) == found.env_ended
+    assert not any(recorded.reads(version, name) for name in found.env_ended.keys() - found.env)
 
 
 def test_the_versions_that_know_an_option_are_told() -> None:
