@@ -7,7 +7,7 @@ from pyinfra.api import deploy
 
 from stoker.operations import diagnosis
 from stoker.operations.service import defined, serving
-from stoker.serving import loading, lock
+from stoker.serving import hostdata, loading, lock
 from stoker.serving.deployment import Deployment
 
 # Of the working directory, as pyinfra's own files are: a site is a directory of its own.
@@ -16,15 +16,16 @@ FLAGSETS, LOCKS = Path("group_data/flagsets"), Path("locks")
 
 @deploy("Service")
 def service() -> None:
-    """From host data `flagsets`, `service_user`, `secrets`, `stop_foreign`."""
+    """From host data `flagsets`, `service_user`, `secrets`, `stop_foreign`, `candidate`."""
     wanted = _deployment()
     diagnosis.installed(name="Place what says why a server died", units=bool(wanted.flagsets))
     diagnosis.told(name="Tell which servers have died since the last run")
-    defined(name="Define the servers' units", wanted=wanted)
+    defined(name="Place what the servers' units share", wanted=wanted)
     serving(
         name="Bring the servers to their first token",
         wanted=wanted,
         stop_foreign=host.data.get("stop_foreign", False),
+        candidate=hostdata.asked(host.data.get("candidate", False)),
     )
 
 

@@ -33,12 +33,14 @@ systemctl show --timestamp=unix -p Id -p LoadState -p ActiveState -p SubState -p
     -p NeedDaemonReload $units
 for unit in $units; do
     printf '\nOf=%s\n' "$unit"
-    sed -n '/^\[X-Stoker\]/,$s/^[A-Za-z]*=/X&/p' "$dir/$unit"
+    sed -n -e '/^\[X-Stoker\]/,$s/^[A-Za-z]*=/X&/p' -e 's/^Requires=/XRequires=/p' \
+        -e 's/^Environment="CUDA_VISIBLE_DEVICES=\([0-9,]*\)".*/Gpus=\1/p' "$dir/$unit"
     sed -n 's/^STOKER_DIGEST="\{0,1\}\([0-9a-f]*\).*/DiskDigest=\1/p' \
         "$etc/${unit%.service}.env"
     pid=$(systemctl show -p MainPID --value "$unit")
     [ "$pid" -gt 0 ] 2>/dev/null || continue
-    tr '\0' '\n' < "/proc/$pid/environ" | sed -n 's/^STOKER_DIGEST=/RunningDigest=/p'
+    tr '\0' '\n' < "/proc/$pid/environ" |
+        sed -n -e 's/^STOKER_DIGEST=/RunningDigest=/p' -e 's/^CUDA_VISIBLE_DEVICES=/Gpus=/p'
     tr '\0' '\n' < "/proc/$pid/cmdline" | awk "$3"'{ print "Word=" redact($0, last); last = $0 }'
 done 2>/dev/null
 true
@@ -83,6 +85,22 @@ class Server:
     local_url: str
     """The same from inside the container."""
     model: str
+    python: str = ""
+    """The venv's interpreter, by its file."""
+    requires: str = ""
+    """The staging unit it waits for; empty: none."""
+    gpus: tuple[int, ...] = ()
+    """Of its file and of its process, which may be older."""
+
+    @property
+    def exists(self) -> bool:
+        """It has a file, or a process."""
+        return self.load != "not-found" or self.active != "inactive"
+
+    @property
+    def alive(self) -> bool:
+        """It runs, starts, or will be started again by systemd."""
+        return self.active not in ("inactive", "failed")
 
 
 class Servers(FactBase[dict[str, Server]]):
@@ -168,7 +186,14 @@ def _server(
         local_url=one("XURL").replace("//0.0.0.0:", "//127.0.0.1:"),
         url=one("XURL").replace("//0.0.0.0:", f"//{address or '0.0.0.0'}:"),
         model=one("XModel"),
+        python=one("XPython"),
+        requires=one("XRequires"),
+        gpus=_gpus(ours.get("Gpus", [])),
     )
+
+
+def _gpus(lines: list[str]) -> tuple[int, ...]:
+    return tuple(sorted({int(n) for line in lines for n in line.split(",") if n.isdigit()}))
 
 
 def _time(stamp: str) -> datetime | None:

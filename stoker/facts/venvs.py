@@ -12,13 +12,13 @@ from stoker.serving import layout
 _READ = (
     READ_DISTRIBUTION
     + """
-venvs=$1 units=$2 caches=$3
+venvs=$1 units=$2 caches=$3 switch=$4
 cd "$venvs" 2>/dev/null && for name in sglang-*/ .cache/; do
     [ -d "$name" ] || continue
     marks=$(cd "$name" && ls -d .complete .sglang 2>/dev/null | tr '\\n' ' ')
     echo "venv ${name%/} $(stat -c %Y "$name") $marks"
 done
-grep -rhoE "$venvs/[^/ \\"':]+" "$units" 2>/dev/null | sort -u | sed 's/^/used /'
+grep -rhoE "$venvs/[^/ \\"':]+" "$units" "$switch" 2>/dev/null | sort -u | sed 's/^/used /'
 if [ "$(ls -d "$venvs"/sglang-*/ 2>/dev/null | wc -l)" -gt 1 ]; then
     cat /proc/[0-9]*/maps 2>/dev/null | grep -oE "$venvs/[^/ ]+" | sort -u | sed 's/^/used /'
 fi
@@ -55,7 +55,7 @@ class VenvsState:
     cache: bool = False
     """uv's cache of an installation that did not end."""
     used: frozenset[str] = frozenset()
-    """Names of venvs that a unit on disk or a running process uses."""
+    """Names of venvs that a unit on disk, the journal of a switch or a running process uses."""
     orphans: tuple[str, ...] = ()
     """Caches of compiled kernels, by directory name, whose venv is gone."""
     free_bytes: int = 0
@@ -65,10 +65,10 @@ class VenvsState:
 
 
 class Venvs(FactBase[VenvsState]):
-    """`/opt/stoker/venvs`, the units that name a venv, and the caches of compiled kernels."""
+    """`/opt/stoker/venvs`, who names a venv, and the caches of compiled kernels."""
 
     def command(self) -> StringCommand:
-        paths = (layout.VENVS, layout.UNITS, layout.CACHE)
+        paths = (layout.VENVS, layout.UNITS, layout.CACHE, layout.SWITCH)
         words = (QuoteString(str(path)) for path in paths)
         return StringCommand("sh", "-c", QuoteString(_READ), "sh", *words)
 

@@ -16,13 +16,13 @@ from stoker.health.crash.death import HostSide
 from stoker.health.retained import watches_only
 from stoker.health.seen import Holder, Seen
 from stoker.recovery import bundle
-from stoker.serving.unit import Unit
+from stoker.serving.followed import Followed
 
 AGAIN_S = 2
 """A passing nvidia-smi of somebody's monitoring is gone by then."""
 
 
-def require_free(host: Any, units: Sequence[Unit]) -> None:
+def require_free(host: Any, units: Sequence[Followed]) -> None:
     """Raises OperationError naming who outside the container holds a GPU that these units want.
 
     Nothing happens for a container that is reached without its node, and for units without GPUs.
@@ -45,7 +45,7 @@ def require_free(host: Any, units: Sequence[Unit]) -> None:
         )
 
 
-def told(host: Any, unit: Unit) -> list[str]:
+def told(host: Any, unit: Followed) -> list[str]:
     """Who holds the GPUs of a unit that does not run, from wherever; a line each.
 
     Empty where the node cannot be asked.
@@ -82,7 +82,7 @@ def host_side(host: Any, since: float) -> HostSide | None:
     return found
 
 
-def gpus_of(look: Seen, vmid: int, unit: Unit) -> list[tuple[int, str]]:
+def gpus_of(look: Seen, vmid: int, unit: Followed) -> list[tuple[int, str]]:
     """Number inside the container and UUID of each GPU of the unit that the node knows.
 
     CUDA counts the GPUs that the container is passed, in the order of their PCI addresses.
@@ -92,7 +92,7 @@ def gpus_of(look: Seen, vmid: int, unit: Unit) -> list[tuple[int, str]]:
     return [(index, passed[index]) for index in unit.gpus if index < len(passed) and passed[index]]
 
 
-def in_the_way(look: Seen, vmid: int, units: Sequence[Unit]) -> Iterator[tuple[int, Holder]]:
+def in_the_way(look: Seen, vmid: int, units: Sequence[Followed]) -> Iterator[tuple[int, Holder]]:
     """GPU and holder, for each holder outside the container.
 
     A service of the node that only watches its GPUs holds no memory and is in nobody's way.
@@ -104,7 +104,7 @@ def in_the_way(look: Seen, vmid: int, units: Sequence[Unit]) -> Iterator[tuple[i
                     yield index, holder
 
 
-def _outside(host: Any, units: Sequence[Unit]) -> list[str]:
+def _outside(host: Any, units: Sequence[Followed]) -> list[str]:
     look = _look(host, units)
     if look is None:
         return []
@@ -123,7 +123,7 @@ def _line(index: int, holder: Holder) -> str:
     )
 
 
-def _look(host: Any, units: Sequence[Unit]) -> Seen | None:
+def _look(host: Any, units: Sequence[Followed]) -> Seen | None:
     """A quick look from the node of this container, without nvidia-smi."""
     vmid = _vmid(host)
     if vmid is None or not any(unit.gpus for unit in units):

@@ -8,7 +8,7 @@ from stoker.health.crash.joining import joined
 from stoker.health.crash.telling import paragraph
 from stoker.health.crash.verdict import HEALTHY, Verdict
 from stoker.operations import from_node
-from stoker.serving.unit import Unit
+from stoker.serving.followed import Followed
 
 MOST_LINES = 12
 """Last lines of a log whose cause is known."""
@@ -18,7 +18,7 @@ UNCLEAR = (HEALTHY, "silent_death")
 
 
 def lines(
-    host: Any, unit: Unit, invocation: str, why: str, last: tuple[str, ...], dead: bool
+    host: Any, unit: Followed, invocation: str, why: str, last: tuple[str, ...], dead: bool
 ) -> list[str]:
     """What a human reads: the cause, its line and what to do, then the last lines.
 

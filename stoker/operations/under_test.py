@@ -11,7 +11,7 @@ from pyinfra.api import OperationError, QuoteString, StringCommand
 
 from stoker.diagnosis.secrecy import Hiding
 from stoker.facts.startup import Look, Startup, Tokens
-from stoker.operations.starting import question
+from stoker.operations.following import question
 from stoker.operations.ticking import ticking
 from stoker.serving.evidence.checked import Checked
 from stoker.serving.programs import program

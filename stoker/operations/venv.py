@@ -25,14 +25,15 @@ _ALONE = ("sh", "-c", QuoteString('umask 022 && exec "$@"'), "sh")
 
 
 @operation()
-def synced(releases: list[Release], tool: Tool) -> Generator[PyinfraCommand, None, None]:
+def synced(releases: list[Release], tool: Tool, kept: int) -> Generator[PyinfraCommand, None, None]:
     """There is a finished venv for the lock of each release, and no more older ones than useful.
 
     + releases: SGLang versions; which of their locks holds is read from the host
     + tool: the pinned uv
+    + kept: how many of the others stay, the newest first
 
-    Kept are the wanted venvs, those that a unit on disk or a process uses, and the newest other. A
-    venv's compiled kernels go with it.
+    Never removed are the wanted venvs and those that a unit on disk, the journal of a switch or a
+    process uses. A venv's compiled kernels go with it.
     """
     found = host.get_fact(Venvs)
     try:
@@ -50,7 +51,7 @@ def synced(releases: list[Release], tool: Tool) -> Generator[PyinfraCommand, Non
         yield from _built(lock, tool)
     if unmade or found.cache:
         yield StringCommand("rm", "-rf", str(CACHE))
-    for name in superfluous(found, {_name(lock) for lock in locks}):
+    for name in superfluous(found, {_name(lock) for lock in locks}, kept):
         yield removed(name)
     for name in found.orphans:
         yield StringCommand("rm", "-rf", str(layout.CACHE / name))
@@ -63,11 +64,11 @@ def wanted(releases: list[Release], distribution: Distribution | None) -> list[L
     return [release.lock_for(distribution.python) for release in releases]
 
 
-def superfluous(found: VenvsState, kept: set[str]) -> list[str]:
-    """Finished venvs that are neither wanted nor used nor the newest of the others."""
+def superfluous(found: VenvsState, wanted: set[str], kept: int) -> list[str]:
+    """Finished venvs that are neither wanted nor used nor among the `kept` newest of the others."""
     finished = sorted((v for v in found.venvs if v.complete), key=lambda v: v.made, reverse=True)
-    others = [v.name for v in finished if v.name not in kept]
-    return [name for name in others[1:] if name not in found.used]
+    others = [v.name for v in finished if v.name not in wanted | found.used]
+    return others[kept:]
 
 
 def removed(name: str) -> StringCommand:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +27,10 @@ def _one_line(value: str) -> str:
     if CONTROL.search(value):
         raise ValueError("is not one line of text; see where it is read from")
     return value
+
+
+VENVS_KEPT = 3
+"""The way back to an earlier version needs no installation."""
 
 
 class _Strict(BaseModel):
@@ -90,11 +94,20 @@ class HostData(_Strict):
     secrets: dict[str, _Secrets] = Field(default_factory=dict, repr=False)
     """Unit, or `*` for all -> secret's name -> secret."""
     stop_foreign: bool = False
+    candidate: bool | Literal["yes", "no"] = False
+    """Flag sets without evidence may be tried; asked for by a run, `--data candidate=yes`."""
+    venvs_kept: Annotated[int, Field(ge=0, le=99)] = VENVS_KEPT
+    """How many finished venvs stay that nothing uses any more."""
     wheel_index: WheelIndex | None = None
     recovery: Recovery | None = None
     """Of a container."""
     watch: Watch | None = None
     """Of a node; None: nobody watches it."""
+
+
+def asked(candidate: object) -> bool:
+    """Whether this value of the data `candidate` asks for it; sound ones only, see `check`."""
+    return candidate in (True, "yes")
 
 
 KEYS = tuple(HostData.model_fields)

@@ -30,6 +30,17 @@ DEATHS = STATE / "deaths"
 GAVE_UP = "stoker-gave-up@.service"
 """The unit that says why systemd starts a server no more."""
 STAGER = OPT / "launch" / "stage_model.sh"
+PUT_BACK = PurePosixPath("/usr/local/lib/stoker/put_back.sh")
+"""What brings back the servers before a switch that nobody confirmed."""
+PUT_BACK_UNIT = "stoker-put-back.service"
+"""Runs it: at boot before the servers, from a timer during a switch, and when a run asks for it."""
+PUT_BACK_TIMER = "stoker-put-back.timer"
+SWITCH = STATE / "switch"
+"""The journal of the switch under way, mode 0700; whoever takes it away ends the switch."""
+LEASE = PurePosixPath("/run/stoker/switch-lease")
+"""Until when the run of that switch is taken to be alive: seconds as in /proc/uptime. A reboot
+takes it away."""
+ENABLED_AT_BOOT = PurePosixPath("/etc/systemd/system/sysinit.target.wants")
 JOURNAL = PurePosixPath("/etc/systemd/journald.conf.d/stoker.conf")
 
 

@@ -53,6 +53,11 @@ def units_of(
     )
 
 
+def places(ports: Iterable[int], gpus: Iterable[int]) -> tuple[str, ...]:
+    """What only one server of a machine can have, in words."""
+    return (*(f"port {port}" for port in ports), *(f"GPU {gpu}" for gpu in gpus))
+
+
 def refuse_conflicts(units: Iterable[Unit]) -> None:
     """Two units of one machine may not want one name, one port or one GPU, nor two models one
     place in memory; raises `Refused`."""
@@ -60,12 +65,7 @@ def refuse_conflicts(units: Iterable[Unit]) -> None:
     claims = [
         (claim, unit)
         for unit in units
-        for claim in (
-            unit.name,
-            f"port {unit.port}",
-            f"port {unit.nccl_port}",
-            *(f"GPU {gpu}" for gpu in unit.gpus),
-        )
+        for claim in (unit.name, *places((unit.port, unit.nccl_port), unit.gpus))
     ]
     counted = Counter(claim for claim, _ in claims)
     problems = [

@@ -77,22 +77,37 @@ def files_of(units: Iterable[Unit]) -> tuple[File, ...]:
     Raises `Refused` if the units cannot live together on one machine.
     """
     units = tuple(units)
+    return (*support_of(units), *own_files(units))
+
+
+def support_of(units: Iterable[Unit]) -> tuple[File, ...]:
+    """What all units share, none of it a server's own; raises `Refused` as `files_of` does."""
+    units = tuple(units)
     refuse_conflicts(units)
-    stages = {unit.stage.name: unit.stage for unit in units if unit.stage}
-    support: list[File] = []
-    if units:
-        gave_up = rendered("stoker-gave-up.service.j2", diagnose=layout.DIAGNOSE)
-        support = [
-            File(layout.JOURNAL, JOURNAL_CONF),
-            File(layout.unit_file(layout.GAVE_UP), gave_up),
-            _inside(layout.LAUNCHER),
-        ]
+    if not units:
+        return ()
+    gave_up = rendered("stoker-gave-up.service.j2", diagnose=layout.DIAGNOSE)
+    put_back = rendered("stoker-put-back.service.j2", put_back=layout.PUT_BACK)
+    support = [
+        File(layout.JOURNAL, JOURNAL_CONF),
+        File(layout.unit_file(layout.GAVE_UP), gave_up),
+        _inside(layout.PUT_BACK, 0o755),
+        File(layout.unit_file(layout.PUT_BACK_UNIT), put_back),
+        File(layout.unit_file(layout.PUT_BACK_TIMER), rendered("stoker-put-back.timer.j2")),
+        _inside(layout.LAUNCHER),
+    ]
     if any(unit.gpus for unit in units):
         support.append(_inside(layout.GUARD))
-    if stages:
+    if any(unit.stage for unit in units):
         support.append(_inside(layout.STAGER, 0o755))
+    return tuple(support)
+
+
+def own_files(units: Iterable[Unit]) -> tuple[File, ...]:
+    """The files that make these units what they are: unit, environment, staging."""
+    units = tuple(units)
+    stages = {unit.stage.name: unit.stage for unit in units if unit.stage}
     return (
-        *support,
         *(File(layout.unit_file(s.name), stage_text(s)) for s in stages.values()),
         *(File(PurePosixPath(u.env_file), env_text(u), 0o600) for u in units),
         *(File(layout.unit_file(u.name), unit_text(u)) for u in units),

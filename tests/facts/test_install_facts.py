@@ -22,7 +22,7 @@ from tests.facts.asked import asked
 
 @pytest.fixture(autouse=True)
 def _paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WHEELS", "VENVS", "UNITS", "CACHE", "OPT"):
+    for name in ("WHEELS", "VENVS", "UNITS", "CACHE", "OPT", "SWITCH"):
         monkeypatch.setattr(layout, name, tmp_path / name.lower())
     monkeypatch.setattr(cuda_homes, "PROFILE", str(tmp_path / "profile.sh"))
 
@@ -107,6 +107,14 @@ def test_a_venv_is_used_when_a_unit_names_it(tmp_path: Path) -> None:
     (tmp_path / "units" / "sglang@0.service.d").mkdir(parents=True)
     unit = tmp_path / "units" / "sglang@0.service.d" / "x.conf"
     unit.write_text(f'ExecStart="{tmp_path}/venvs/sglang-1-b/bin/python" -m sglang\n')
+    assert asked(Venvs()).used == {"sglang-1-b"}
+
+
+def test_a_venv_is_used_when_the_journal_of_a_switch_names_it(tmp_path: Path) -> None:
+    make_venvs(tmp_path)
+    kept = tmp_path / "switch/old/usr/local/lib/systemd/system/sglang@0.service"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(f"ExecStart={tmp_path}/venvs/sglang-1-b/bin/python -m sglang\n")
     assert asked(Venvs()).used == {"sglang-1-b"}
 
 

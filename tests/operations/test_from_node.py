@@ -13,7 +13,6 @@ from stoker.facts.startup import Startup
 from stoker.health.seen import Holder, Owner, Seen
 from stoker.operations import from_node, starting
 from stoker.pct.errors import PctError
-from stoker.serving.following import Patience
 from stoker.serving.unit import Unit
 from tests.facts.test_gpu_node import looked
 from tests.facts.test_host_side import SIDE
@@ -123,16 +122,8 @@ def test_a_node_that_cannot_say_is_a_warning_and_the_servers_wait_themselves() -
     ]
 
 
-def plan(wanted: tuple[Unit, ...]) -> starting.Plan:
-    names = frozenset(unit.name for unit in wanted)
-    return starting.Plan(wanted, names, frozenset(), False, Patience())
-
-
-def test_the_running_server_is_not_touched_when_a_gpu_is_somebody_elses() -> None:
-    host = container(look(held_by(TENANT)))
-    assert not starting.bring_up(None, host, plan(on(1)))
-    assert host.done == []
-    assert host.said[0].startswith("cannot start sglang.service: its GPUs are held outside")
+def plan(wanted: tuple[Unit, ...]) -> starting.Bringing:
+    return starting.Bringing(wanted, frozenset(unit.name for unit in wanted))
 
 
 def test_after_a_wait_in_vain_the_node_says_who(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +132,10 @@ def test_after_a_wait_in_vain_the_node_says_who(monkeypatch: pytest.MonkeyPatch)
         DEAD, began=False, lines=("cannot start: GPU 1 uses 88210 MiB (free: at most 1024)",)
     )
     facts = {Startup: [DOWN, waited]}
-    host = container(look(), look(held_by(Owner("ct", 200, "", "/lxc/200/ns/.lxc"))), facts=facts)
-    assert not starting.bring_up(None, host, plan(on(1)))
-    assert host.said[-3:] == [
+    host = container(look(held_by(Owner("ct", 200, "", "/lxc/200/ns/.lxc"))), facts=facts)
+    with pytest.raises(OperationError) as died:
+        starting.bring_up(host, plan(on(1)))
+    assert str(died.value).splitlines()[-3:] == [
         "cannot serve tiny by sglang.service: it was not started: GPU 1 uses 88210 MiB (free: at "
         "most 1024); its last lines follow, correct the cause and run again",
         "    cannot start: GPU 1 uses 88210 MiB (free: at most 1024)",

@@ -11,7 +11,11 @@ from stoker.facts.interpreter import Distribution, Interpreter
 from stoker.facts.servers import Server, Servers
 from stoker.facts.staging import Stages
 from stoker.facts.startup import Answer, Tokens
-from stoker.operations import service
+from stoker.facts.switch import Switch, SwitchState
+from stoker.facts.timers import Timer, TimerState
+from stoker.operations import removal, service
+from stoker.operations.standing import machine
+from stoker.serving.changing.planning import Plan, Step
 from stoker.serving.deployment import Deployment
 from stoker.serving.rendering import digest, files_of
 from stoker.serving.unit import Unit
@@ -49,6 +53,8 @@ def server(unit: Unit, **changed: Any) -> Server:
         url=unit.url,
         local_url=unit.local_url,
         model=unit.model,
+        python=unit.python,
+        gpus=unit.gpus,
     )
     return replace(running, **changed)
 
@@ -59,6 +65,7 @@ def facts(deployment: Deployment, **changed: Any) -> dict[Any, Any]:
     files = files_of(units)
     return {
         Interpreter: DEBIAN,
+        Timer: TimerState(known=True, enabled=True),
         FileStates: {str(f.path): FileState(f.sha256, f.mode, "root:root") for f in files},
         Servers: {u.name: server(u, **changed) for u in units},
         Stages: {u.stage.name: u.stage.destination for u in units if u.stage},
@@ -76,21 +83,21 @@ def serving(deployment: Deployment, facts: dict[Any, Any]) -> tuple[list[Any], l
         return list(service.serving._inner(deployment)), host.noops
 
 
-def test_on_a_bare_machine_every_file_is_written_beside_and_renamed_then_enabled() -> None:
+def test_on_a_bare_machine_what_units_share_is_written_and_no_unit_is() -> None:
     commands, _ = defined(wanted(), {Interpreter: DEBIAN})
     told = words(commands)
-    env, unit = "/etc/stoker/sglang.env", f"{UNITS}/sglang.service"
-    first = told.index(f"install -m 0600 -- /dev/null {env}.stoker-new")
+    guard = "/usr/local/lib/stoker/put_back.sh"
+    first = told.index(f"install -m 0755 -- /dev/null {guard}.stoker-new")
     assert told[first + 1 : first + 3] == [
-        f"upload {env}.stoker-new",
-        f"mv -fT -- {env}.stoker-new {env}",
+        f"upload {guard}.stoker-new",
+        f"mv -fT -- {guard}.stoker-new {guard}",
     ]
-    assert told.index(f"mv -fT -- {env}.stoker-new {env}") < told.index(f"upload {unit}.stoker-new")
     assert told[-3:] == [
         "systemctl daemon-reload",
         "systemctl try-restart systemd-journald.service",
-        "systemctl enable --quiet sglang.service",
+        "systemctl enable --quiet stoker-put-back.service",
     ]
+    assert not [line for line in told if "sglang@" in line or "sglang.service" in line]
 
 
 def test_a_second_time_nothing_is_done() -> None:
@@ -100,10 +107,10 @@ def test_a_second_time_nothing_is_done() -> None:
         assert (commands, len(noops)) == ([], 1)
 
 
-def test_only_the_file_that_differs_is_written() -> None:
+def test_only_the_shared_file_that_differs_is_written() -> None:
     deployment = wanted(placement={"layout": "one-per-gpu", "gpus": (0, 1)})
     there = facts(deployment)
-    path = f"{UNITS}/sglang@1.service"
+    path = f"{UNITS}/stoker-put-back.service"
     there[FileStates] = {**there[FileStates], path: FileState("0" * 64, 0o644, "root:root")}
     commands, _ = defined(deployment, there)
     uploads = [c.dest for c in commands if isinstance(c, FileUploadCommand)]
@@ -111,81 +118,85 @@ def test_only_the_file_that_differs_is_written() -> None:
     assert words(commands)[-1] == "systemctl daemon-reload"
 
 
-def test_an_environment_file_that_others_may_read_is_written_anew() -> None:
-    deployment = wanted()
-    there = facts(deployment)
-    path = "/etc/stoker/sglang.env"
-    there[FileStates][path] = replace(there[FileStates][path], mode=0o644)
-    commands, _ = defined(deployment, there)
-    assert f"install -m 0600 -- /dev/null {path}.stoker-new" in words(commands)
-    assert "systemctl daemon-reload" not in words(commands)
-
-
-def test_a_run_that_died_before_the_reload_is_healed() -> None:
-    deployment = wanted()
-    commands, _ = defined(deployment, facts(deployment, needs_reload=True))
-    assert words(commands) == ["systemctl daemon-reload"]
-
-
-def test_units_and_staged_models_nobody_wants_any_more_are_stopped_and_removed() -> None:
-    model = {"path": "/dev/shm/m", "staged_from": "/data/m"}
-    old = wanted(placement={"layout": "one-per-gpu", "gpus": (0, 1)}, model=model)
-    there = facts(old)
-    commands, _ = defined(Deployment(()), there)
-    told = words(commands)
-    units = "sglang@0.service sglang@1.service sglang-stage-tiny.service"
-    assert told[0] == f"take_down [{tuple(units.split())}]"
-    assert told[1].endswith("' sh /dev/shm/m")
-    wants = "/etc/systemd/system/multi-user.target.wants"
-    assert all(f"{wants}/{unit}" in told[2] for unit in units.split())
-    assert f"{UNITS}/sglang-stage-tiny.service" in told[2]
-    assert told[3:] == ["systemctl daemon-reload"]
-
-
 @pytest.mark.parametrize(("mark", "left"), [(".staged", []), ("config.json", ["m"])])
 def test_only_a_copy_with_our_mark_is_freed(tmp_path: Path, mark: str, left: list[str]) -> None:
     for name in ("m", "m.partial"):
         (tmp_path / name).mkdir()
     (tmp_path / "m" / mark).touch()
-    (command,) = service._unstaged({str(tmp_path / "m")})
+    command = removal.unstaged(str(tmp_path / "m"))
     assert subprocess.run(["sh", "-c", command.get_raw_value()], check=False).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == left
 
 
 def test_flag_sets_that_collide_fail_this_host_with_the_reason() -> None:
     two = Deployment(((flagset(), release()), (flagset(name="other"), release())))
-    commands, _ = defined(two, {Interpreter: DEBIAN})
-    (told,) = words(commands)
-    assert "port 30000 is wanted by sglang.service of tiny and sglang.service of other" in told
+    for operation in (defined, serving):
+        commands, _ = operation(two, {Interpreter: DEBIAN})
+        (told,) = words(commands)
+        assert "port 30000 is wanted by sglang.service of tiny and sglang.service of other" in told
 
 
 def plan(deployment: Deployment, facts: dict[Any, Any]) -> Any:
-    (command,), _ = serving(deployment, facts)
-    return command.args[0]
+    with here(facts) as host:
+        return machine(host, deployment).plan
 
 
-def test_exactly_the_unit_whose_process_is_another_one_is_restarted() -> None:
+def env_file(deployment: Deployment, there: dict[Any, Any], **changed: Any) -> None:
+    (unit,) = deployment.units("3.11")
+    there[FileStates][unit.env_file] = replace(there[FileStates][unit.env_file], **changed)
+
+
+def test_an_environment_file_that_others_may_read_is_written_anew_and_nothing_restarted() -> None:
+    deployment = wanted()
+    there = facts(deployment)
+    env_file(deployment, there, mode=0o644)
+    assert plan(deployment, there) == Plan(mends=("sglang.service",))
+
+
+def test_a_run_that_died_before_the_reload_is_healed() -> None:
+    deployment = wanted()
+    there = facts(deployment, needs_reload=True)
+    assert plan(deployment, there).nothing
+    commands, _ = serving(deployment, there)
+    assert len(commands) == 1
+
+
+def test_a_switch_that_was_left_open_is_a_change_to_come() -> None:
+    deployment = wanted()
+    commands, _ = serving(deployment, {**facts(deployment), Switch: SwitchState(open=True)})
+    assert len(commands) == 1
+
+
+def test_exactly_the_unit_whose_process_is_another_one_is_changed() -> None:
     deployment = wanted(placement={"layout": "one-per-gpu", "gpus": (0, 1, 2)})
-    for wrong in (
-        {"running_digest": "0" * 64},
-        {"words": ("python", "other")},
-        {"active": "failed"},
-    ):
+    unit = "sglang@1.service"
+    for wrong in ({"running_digest": "0" * 64}, {"words": ("python", "other")}):
         there = facts(deployment)
-        one = there[Servers]["sglang@1.service"]
-        there[Servers]["sglang@1.service"] = replace(one, **wrong)
-        made = plan(deployment, there)
-        assert [u.name for u in made.units] == ["sglang@1.service"]
-        assert "sglang@1.service" not in made.right
+        there[Servers][unit] = replace(there[Servers][unit], **wrong)
+        assert plan(deployment, there) == Plan(starts=(unit,), judged=(unit,))
+        there[FileStates][f"{UNITS}/{unit}"] = FileState("0" * 64, 0o644, "root:root")
+        assert plan(deployment, there) == Plan(steps=(Step((unit,)),), judged=(unit,))
+    there = facts(deployment)
+    there[Servers][unit] = replace(there[Servers][unit], active="failed")
+    assert plan(deployment, there) == Plan(starts=(unit,))
 
 
 def test_a_server_that_runs_the_right_thing_and_is_silent_is_followed_not_restarted() -> None:
     deployment = wanted()
     there = facts(deployment)
     there[Tokens] = {"sglang.service": Answer(0, "", "Connection refused")}
-    made = plan(deployment, there)
-    assert [u.name for u in made.units] == ["sglang.service"]
-    assert made.right == {"sglang.service"}
+    with here(there) as host:
+        found = machine(host, deployment)
+    assert found.plan == Plan(starts=("sglang.service",))
+    assert found.right == {"sglang.service"}
+
+
+def test_a_unit_that_moves_still_has_the_port_and_gpus_of_its_process() -> None:
+    eight = wanted(placement={"layout": "one-per-gpu", "gpus": (0, 1)})
+    whole = wanted(placement={"layout": "tensor-parallel", "gpus": (0, 1)}, port=40000)
+    there = facts(eight)
+    names = tuple(unit.name for unit in eight.units("3.11"))
+    assert plan(whole, there).steps == (Step(("sglang.service",), names),)
 
 
 def test_before_the_container_exists_both_operations_foresee_a_change() -> None:

@@ -32,7 +32,7 @@ def host(state: VenvsState, store: Store = STORE) -> Given:
 
 
 def synced(given: Given) -> list[object]:
-    return [*run(venv.synced, given, releases=[locks.release()], tool=locks.UV)]
+    return [*run(venv.synced, given, releases=[locks.release()], tool=locks.UV, kept=3)]
 
 
 def removal(name: str) -> str:
@@ -61,7 +61,7 @@ def test_a_venv_is_made_in_place_synced_offline_and_marked_last() -> None:
 
 def test_the_locks_hashes_reach_uv_by_stdin() -> None:
     given = host(EMPTY)
-    sync = commands(venv.synced, given, releases=[locks.release()], tool=locks.UV)[2]
+    sync = commands(venv.synced, given, releases=[locks.release()], tool=locks.UV, kept=3)[2]
     assert sync.connector_arguments["_stdin"] == LOCK.requirements
     assert LOCK.requirements.count(" --hash=sha256:") == 3
 
@@ -82,11 +82,15 @@ def test_what_an_interruption_left_of_uvs_cache_is_removed() -> None:
     assert synced(host(left)) == ["rm -rf /opt/stoker/venvs/.cache"]
 
 
-def test_of_older_venvs_those_in_use_and_the_newest_stay() -> None:
-    olds = tuple(finished(f"sglang-0.5.9-{n}", n) for n in range(1, 5))
-    used = frozenset({"sglang-0.5.9-2"})
+def test_of_other_venvs_those_in_use_stay_and_so_many_of_the_newest() -> None:
+    """Used: by a unit on disk, by the journal of a switch, or by a process."""
+    olds = tuple(finished(f"sglang-0.5.9-{n}", n) for n in range(1, 7))
+    used = frozenset({"sglang-0.5.9-1", "sglang-0.5.9-6"})
     state = replace(EMPTY, venvs=(*olds, finished(NAME, 9)), used=used)
-    assert synced(host(state)) == [removal("sglang-0.5.9-3"), removal("sglang-0.5.9-1")]
+    assert synced(host(state)) == [removal("sglang-0.5.9-2")]
+    given = host(state)
+    none = run(venv.synced, given, releases=[locks.release()], tool=locks.UV, kept=0)
+    assert none == [removal(f"sglang-0.5.9-{n}") for n in (5, 4, 3, 2)]
 
 
 def test_compiled_kernels_without_a_venv_are_thrown_away() -> None:
@@ -110,7 +114,7 @@ def test_too_little_room_is_said_with_the_sum_before_anything_is_done() -> None:
     store = Store({wheel.file: wheel.size_bytes for wheel in big.wheels}, 0)
     given = host(replace(EMPTY, free_bytes=5_000_000_000), store)
     release = locks.release(torch_bytes=4_000_000_000)
-    assert run(venv.synced, given, releases=[release], tool=locks.UV) == [
+    assert run(venv.synced, given, releases=[release], tool=locks.UV, kept=3) == [
         (
             "refused",
             "cannot install SGLang 0.5.12: it needs 10.40 GB, /opt/stoker/venvs has 5.00 GB free; "

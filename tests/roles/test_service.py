@@ -52,7 +52,7 @@ def dry(site: Path, flagsets: list[str]) -> subprocess.CompletedProcess[str]:
 def test_a_dry_run_names_both_steps(site: Path) -> None:
     result = dry(site, ["sandbox-tiny"])
     assert result.returncode == 0, result.stderr
-    assert "Define the servers' units" in result.stderr
+    assert "Place what the servers' units share" in result.stderr
     assert "Bring the servers to their first token" in result.stderr
 
 

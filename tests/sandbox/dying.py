@@ -16,15 +16,17 @@ from tests.sandbox.standin import Room, pushed
 LOGS = "/opt/standin/logs"
 IDLE_S = 30
 """After this it is a stall; a real server is given minutes."""
-_DEPLOY = f"""\
+_DEPLOY = """\
 from pyinfra import host
 
 from roles.flagsets import flagsets
 from roles.service import service
 from stoker.operations import service as operations
+from stoker.serving.changing.lease import Lease
 from stoker.serving.following import Patience
 
-operations.Patience = lambda: Patience(idle_s={IDLE_S})
+operations.Patience = lambda: Patience(idle_s={idle_s})
+operations.Lease = lambda: Lease(seconds={lease_s})
 flagsets()
 if "inference" in host.groups:
     service()
@@ -108,10 +110,12 @@ class Ward:
 
 
 @contextmanager
-def ward(instance: str, path: Path, logs: list[Path]) -> Iterator[Ward]:
+def ward(
+    instance: str, path: Path, logs: list[Path], idle_s: float = IDLE_S, lease_s: float = 90
+) -> Iterator[Ward]:
     """The whole of it, up meanwhile."""
     with standing(instance, path) as site:
-        (site.path / "deploy.py").write_text(_DEPLOY)
+        (site.path / "deploy.py").write_text(_DEPLOY.format(idle_s=idle_s, lease_s=lease_s))
         room = Room(site)
         venv = layout.venv_path(lock.load(ROOT / "locks", "0.5.12").lock_for("3.11"))
         room.inside(f"venv={venv}\n{_CONTAINER}")

@@ -49,7 +49,9 @@ class Site:
     """Name of its sandbox."""
 
     def words(self, *data: str) -> list[str]:
-        extra = [word for item in data for word in ("--data", item)]
+        # No flag set has evidence of a machine that was made a minute ago.
+        asked = () if any(item.startswith("candidate=") for item in data) else ("candidate=yes",)
+        extra = [word for item in (*asked, *data) for word in ("--data", item)]
         return [str(BIN / "pyinfra"), "-y", *extra, INVENTORY, "deploy.py"]
 
     @property

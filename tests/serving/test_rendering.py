@@ -23,13 +23,18 @@ def test_systemd_has_nothing_to_say_about_the_units(
 ) -> None:
     # verify wants the programs to exist: those of this test do.
     monkeypatch.setattr(layout, "STAGER", PurePosixPath(tmp_path / "stage_model.sh"))
+    monkeypatch.setattr(layout, "PUT_BACK", PurePosixPath(tmp_path / "put_back.sh"))
     (loaded,) = load(SHIPPED, [name])
     venv = tmp_path / "venv"
-    for program in (venv / "bin" / "python", tmp_path / "stage_model.sh"):
+    for program in (
+        venv / "bin" / "python",
+        tmp_path / "stage_model.sh",
+        tmp_path / "put_back.sh",
+    ):
         program.parent.mkdir(parents=True, exist_ok=True)
         program.touch(mode=0o755)
     wanted = units_of(loaded, PurePosixPath(venv), PurePosixPath("/cuda"))
-    written = [f for f in files_of(wanted) if f.path.suffix == ".service"]
+    written = [f for f in files_of(wanted) if f.path.suffix in (".service", ".timer")]
     for file in written:
         (tmp_path / file.path.name).write_text(file.text)
     result = subprocess.run(
@@ -62,7 +67,11 @@ def test_the_unit_is_as_the_measured_rules_say() -> None:
 def test_units_lie_where_a_runtime_mask_stops_them() -> None:
     paths = [file.path for file in files_of(units()) if file.path.suffix == ".service"]
     folder = PurePosixPath("/usr/local/lib/systemd/system")
-    assert paths == [folder / "stoker-gave-up@.service", folder / "sglang.service"]
+    assert paths == [
+        folder / "stoker-gave-up@.service",
+        folder / "stoker-put-back.service",
+        folder / "sglang.service",
+    ]
 
 
 def test_a_template_places_values_and_decides_nothing() -> None:
