@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from stoker.health.crash import page
-from tables import crash_rows
+from tables import crash_rows, known_bad
 
 ROOT = Path(__file__).parent.parent
 HEALTH = ROOT / "stoker" / "health"
@@ -53,7 +53,8 @@ CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
 def main(words: list[str]) -> int:
     """Writes the tables, or with `--check` only says whether they are fresh."""
     check = words == ["--check"]
-    return max(build(place, check) for place in PLACES) or renew(RUNBOOK, check)
+    built = max(build(place, check) for place in PLACES) or known_bad.main(words)
+    return built or renew(RUNBOOK, check)
 
 
 def build(place: Path, check: bool) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from stoker.refused import Refused
 from stoker.serving import document
+from stoker.serving.rules import stored
 from stoker.serving.rules.keys import Problems
 from stoker.serving.rules.reading import rule
 from stoker.serving.rules.rule import Rule
@@ -21,16 +22,17 @@ def load(operators_file: Path | None = None) -> tuple[Rule, ...]:
     """
     rules = {one.id: one for one in _own()}
     if operators_file and operators_file.is_file():
-        rules |= {one.id: one for one in _file(operators_file)}
+        rules |= {one.id: one for one in file_of(operators_file)}
     return tuple(rules.values())
 
 
 @functools.cache
 def _own() -> tuple[Rule, ...]:
-    return _rows((files(__package__) / "data" / "known_bad.yaml").read_text("utf-8"), "")
+    return stored.load((files(__package__) / "data" / "known_bad.json").read_text("utf-8"))
 
 
-def _file(path: Path) -> tuple[Rule, ...]:
+def file_of(path: Path) -> tuple[Rule, ...]:
+    """The rows of a YAML file, each examined; raises `Refused` with every problem."""
     try:
         return _rows(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -40,14 +42,13 @@ def _file(path: Path) -> tuple[Rule, ...]:
 
 
 def _rows(text: str, origin: str) -> tuple[Rule, ...]:
-    name = origin or "known_bad.yaml"
     try:
         data, problems = document.read(text)
     except Refused as error:
-        raise Refused(f"cannot load known-bad rows: {name}: {error}") from None
+        raise Refused(f"cannot load known-bad rows: {origin}: {error}") from None
     rules = _read(data, origin, problems)
     if problems:
-        lines = [f"{name}: {problem}" for problem in problems]
+        lines = [f"{origin}: {problem}" for problem in problems]
         raise Refused("\n".join(["cannot load known-bad rows; correct these keys:", *lines]))
     return rules
 

@@ -57,8 +57,7 @@ def _made(data: dict[str, Any], place: str, origin: str, problems: Problems) -> 
 
 
 def _examined(made: Rule, problems: Problems) -> Rule | None:
-    # Our own rows are examined by a test, not at every check.
-    found = list(examples.problems(made)) if made.origin else []
+    found = list(examples.problems(made))
     problems += [f"{made.id}.{problem}" for problem in found]
     return None if found else made
 
