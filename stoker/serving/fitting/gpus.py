@@ -24,24 +24,33 @@ def check(question: Question) -> Iterator[Reason]:
     yield Reason(
         "tp_exceeds_gpus",
         "refuse",
-        f"{of.here} rank(s){f' ({product})' if product else ''} and {there} GPU(s) for them{rest}",
-        f"lower --tp-size to fit {there} GPU(s), or give the server more of them",
+        f"{_many(of.here, 'rank')}{f' ({product})' if product else ''} and"
+        f" {_many(there, 'GPU')} for them{rest}",
+        f"lower --tp-size to fit {_many(there, 'GPU')}, or give the server more of them"
+        if there
+        else "name GPUs in CUDA_VISIBLE_DEVICES that the container has",
     )
 
 
 def visible(question: Question) -> int | None:
-    """GPUs that the server sees; None: nobody knows."""
-    if question.visible is not None:
-        return question.visible
+    """GPUs that the server sees, of those it is given and those there are; None: nobody knows."""
+    named = question.env.get("CUDA_VISIBLE_DEVICES")
     count = question.gpus.count
-    if "CUDA_VISIBLE_DEVICES" not in question.env:
-        return count
-    # CUDA stops at the first that is not there.
+    seen = count if named is None else _listed(named, count)
+    known = [limit for limit in (question.visible, seen) if limit is not None]
+    return min(known, default=None)
+
+
+def _listed(names: str, count: int | None) -> int:
+    """CUDA stops at the first that is not there."""
     listed = 0
-    for name in question.env["CUDA_VISIBLE_DEVICES"].split(","):
-        if not name.strip() or name.strip().startswith("-"):
-            break
-        if count is not None and name.strip().isdigit() and int(name) >= count:
+    for name in map(str.strip, names.split(",")):
+        absent = count is not None and name.isdigit() and int(name) >= count
+        if not name or name.startswith("-") or absent:
             break
         listed += 1
     return listed
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Question
 from stoker.serving.memory import cards, releases, words
 
@@ -116,9 +117,13 @@ def _prefill_on(question: Question) -> bool:
         return asked != "disabled"
     if words.on(parsed, "disable_piecewise_cuda_graph", "disable_prefill_cuda_graph"):
         return False
+    model = question.model
+    arch, multimodal = (model.arch, model.multimodal) if model else (None, False)
+    if releases.lists(sglang, "multimodal_compiled_graphs", arch):
+        return not _compiled_off(question)
     if releases.has(sglang, "prefill_graphs_breakable"):
         return not _breakable_off(question)
-    return not _compiled_off(question)
+    return not (multimodal or _compiled_off(question))
 
 
 _NOT_COMPILED_WITH = (
@@ -136,16 +141,16 @@ _NOT_COMPILED_WITH = (
 
 
 def _compiled_off(question: Question) -> bool:
-    # 0.5.10 to 0.5.14: torch.compile stands in the way of all of these.
+    # torch.compile stands in the way of all of these: 0.5.10 to 0.5.14, and later of listed ones.
     parsed, model, sglang = question.parsed, question.model, question.sglang
     return (
         _elsewhere_off(question)
+        or (words.whole(parsed, "pp_size") or 1) > 1
         or words.on(parsed, *_NOT_COMPILED_WITH)
         or _offloads_or_speculates(question)
         or words.text(parsed, "moe_a2a_backend", "none") != "none"
         or words.text(parsed, "disaggregation_mode", "null") != "null"
         or "gguf" in (words.text(parsed, "load_format"), words.text(parsed, "quantization"))
-        or (model is not None and model.multimodal)
         or releases.lists(sglang, "no_prefill_graphs", model.arch if model else None)
     )
 
@@ -165,20 +170,24 @@ def _offloads_or_speculates(question: Question) -> bool:
 
 
 def _breakable_off(question: Question) -> bool:
-    parsed, model, sglang = question.parsed, question.model, question.sglang
-    if words.on(parsed, "disable_cuda_graph") or _elsewhere_off(question):
-        return True
-    role = words.text(parsed, "disaggregation_mode")
-    if words.on(parsed, "enable_two_batch_overlap") or role == "decode":
-        return True
-    if _a2a_off(question):
-        return True
-    if model is None:
-        return False
-    listed = releases.has(sglang, "prefill_graphs_multimodal_listed") and releases.lists(
-        sglang, "multimodal_prefill_graphs", model.arch
+    parsed, sglang = question.parsed, question.sglang
+    overlap = words.on(parsed, "enable_two_batch_overlap")
+    return (
+        words.on(parsed, "disable_cuda_graph")
+        or _elsewhere_off(question)
+        or words.text(parsed, "disaggregation_mode") == "decode"
+        or (overlap and releases.has(sglang, "prefill_graphs_not_with_overlap"))
+        or _a2a_off(question)
+        or (question.model is not None and _model_off(question.model, sglang))
     )
-    mla = model.mla and releases.has(sglang, "prefill_graphs_not_with_mla")
+
+
+def _model_off(model: Model, sglang: str) -> bool:
+    spared = model.index_head_dim is not None and releases.has(
+        sglang, "prefill_graphs_of_sparse_mla"
+    )
+    mla = model.mla and not spared and releases.has(sglang, "prefill_graphs_not_with_mla")
+    listed = releases.lists(sglang, "multimodal_prefill_graphs", model.arch)
     return mla or (model.multimodal and not listed) or "DeepseekV4" in (model.arch or "")
 
 
@@ -193,8 +202,9 @@ def _a2a_off(question: Question) -> bool:
 
 def _elsewhere_off(question: Question) -> bool:
     parsed = question.parsed
+    piped = (words.whole(parsed, "pp_size") or 1) > 1
     return (
-        (words.whole(parsed, "pp_size") or 1) > 1
+        (piped and not releases.has(question.sglang, "prefill_graphs_with_pipeline"))
         or (words.whole(parsed, "attn_cp_size") or 1) > 1
         or cards.is_amd(question.gpus)
         or words.text(parsed, "device", "cuda") not in ("cuda", "")

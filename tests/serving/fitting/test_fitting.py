@@ -87,6 +87,9 @@ def test_ranks_that_do_not_divide_into_attention_groups_are_refused() -> None:
         ({"tp-size": 4, "base-gpu-id": 6}, {}, 8, None, False),
         ({"tp-size": 4, "gpu-id-step": 3}, {}, 8, None, False),
         ({"tp-size": 8}, {}, 8, 4, False),
+        ({"tp-size": 8}, {"CUDA_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7"}, 4, 8, False),
+        ({"tp-size": 8}, {}, 4, 8, False),
+        ({"tp-size": 1}, {"CUDA_VISIBLE_DEVICES": "5"}, 4, 1, False),
         ({"tp-size": 8}, {}, 8, None, True),
         ({"tp-size": 4, "base-gpu-id": 4}, {}, 8, None, True),
         ({"tp-size": 4, "gpu-id-step": 2}, {}, 8, None, True),
@@ -109,7 +112,7 @@ def test_there_have_to_be_as_many_gpus_as_ranks(
 def test_ranks_and_gpus_are_told_with_their_product() -> None:
     flags = {"tp-size": 2, "pp-size": 2, "dp-size": 2}
     (reason,) = fitting.check(question(flags, gpu={"count": 4}))
-    assert "8 rank(s) (replicas 2 x tensor 2 x pipeline 2) and 4 GPU(s)" in reason.message
+    assert "8 ranks (replicas 2 x tensor 2 x pipeline 2) and 4 GPUs" in reason.message
 
 
 @pytest.mark.parametrize(

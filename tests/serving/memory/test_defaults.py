@@ -33,6 +33,7 @@ def _ours(sglang: str, memory_mib: int, arch: str, flags: dict[str, Any]) -> flo
         arch=arch,
         mla=arch.startswith(("Deepseek", "Kimi", "Glm")),
         multimodal=sees,
+        index_head_dim=128 if arch in ("DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM") else None,
         vision_layers=27 if sees else None,
         vision_hidden=1152 if sees else None,
     )

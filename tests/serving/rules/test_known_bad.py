@@ -40,12 +40,12 @@ def test_a_row_says_a_sentence_of_facts_and_what_to_do(row: Rule) -> None:
     assert said.rule == row.id and said.severity == row.severity
 
 
-@pytest.mark.parametrize("unknown", ["gpu", "model", "software"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_row_does_not_fire_on_a_fact_that_nobody_knows(row: Rule, unknown: str) -> None:
-    if getattr(row.fires, unknown):
-        blind = dataclasses.replace(row.fires, **{unknown: {}})
-        assert rules.check(examples.question(blind), [row], today=TODAY).reasons == ()
+def test_a_row_does_not_fire_on_a_fact_that_nobody_knows(row: Rule) -> None:
+    for unknown in ("gpu", "model", "software"):
+        if getattr(row.fires, unknown):
+            blind = dataclasses.replace(row.fires, **{unknown: {}})
+            assert rules.check(examples.question(blind), [row], today=TODAY).reasons == ()
 
 
 def test_inc6_nccl_algo_tree_over_eight_ranks_is_refused() -> None:
