@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reason import Reason
-from stoker.serving.memory import fraction, host, room
+from stoker.serving.memory import fraction, host, limits, room
 from stoker.serving.memory.hostpool import HostPool, host_pool
 from stoker.serving.memory.prediction import Prediction, computes_on_gpu, worked_out
 from stoker.serving.memory.settings import Settings, resolve
@@ -21,14 +21,17 @@ def check(
     on_gpu = computes_on_gpu(question)
     prediction = worked_out(question) if on_gpu else "the server computes on the CPU"
     pool = host_pool(question, settings, prediction)
-    beside = question.others if others is None else others
-    known = pool if isinstance(pool, HostPool) else None
-    reasons = [*host.check(question, settings, prediction, known, beside)]
+    reasons: list[Reason] = []
+    if isinstance(pool, HostPool):
+        beside = question.others if others is None else others
+        reasons += host.check(question, settings, prediction, pool, beside)
+        reasons += limits.memlock(question, pool)
+    reasons += limits.shm(question, settings)
     reasons += room.check(question, settings, prediction)
-    if on_gpu:
-        reasons += fraction.check(question, settings, prediction)
-    notes = _notes(question, settings, prediction, pool) if on_gpu else ()
-    return tuple(reasons), tuple(notes)
+    if not on_gpu:
+        return tuple(reasons), ()
+    reasons += fraction.check(question, settings, prediction)
+    return tuple(reasons), tuple(_notes(question, settings, prediction, pool))
 
 
 def host_gb(question: Question) -> float | None:
@@ -60,12 +63,19 @@ def _notes(
 
 def told(prediction: Prediction) -> str:
     """What is predicted, as one line."""
-    about = "about " if prediction.estimated else ""
+    about = "" if prediction.logged else "about "
     if not prediction.starts:
         return f"predicted: no KV pool ({prediction.sums[0]})"
     least, most = prediction.after_graphs_gib
     return (
         f"predicted: {about}{prediction.pool.tokens:,} tokens of KV cache, "
         f"{prediction.left_gib:.1f} GiB of each GPU free beside it, {least:.1f} to {most:.1f} "
-        f"after the graphs{'' if prediction.draft_known else ', the draft model not counted'}"
+        f"after the graphs{_less(prediction)}"
     )
+
+
+def _less(prediction: Prediction) -> str:
+    draft = "" if prediction.draft_known else ", the draft model not counted"
+    if prediction.settings.dp == 1 or prediction.logged:
+        return draft
+    return f"{draft}; less, as each group of data-parallel attention has weights of its own"

@@ -1,4 +1,4 @@
-"""Host memory: the hierarchical cache of every rank and server, /dev/shm, and locked memory.
+"""Host memory: the hierarchical cache of every rank and server.
 
 Each rank allocates its own pool (INC1: 8 x 300 GB against 449 GB), so the sum is over ranks and
 servers, with what SGLang keeps free, against the container's own limit.
@@ -11,14 +11,13 @@ from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.memory import hostpool, releases
 from stoker.serving.memory.hostpool import HostPool
+from stoker.serving.memory.limits import staged_gb
 from stoker.serving.memory.prediction import Prediction
 from stoker.serving.memory.settings import Settings
 
 RESERVE_GB = 10 * 1.073741824
 """What SGLang leaves free for the system: 10 GiB."""
 _PROCESS_GB = 2.0
-_GB = 1.073741824
-_LEAST_SHM_GB = 1.0
 _SURE = 0.95
 
 
@@ -28,29 +27,17 @@ def wanted_gb(question: Question, settings: Settings, pool: HostPool | None) -> 
     return pools + _processes(settings) + staged_gb(question)
 
 
-def staged_gb(question: Question) -> float:
-    """GB of a model that lies in /dev/shm, which is the container's memory; 0: it does not."""
-    path = str(question.parsed.values.get("model_path") or "")
-    model = question.model
-    if not path.startswith("/dev/shm/") or model is None or model.weights_gib is None:
-        return 0.0
-    return model.weights_gib * _GB
-
-
 def check(
     question: Question,
     settings: Settings,
     prediction: Prediction | str,
-    pool: HostPool | None,
+    pool: HostPool,
     others: tuple[OtherServer, ...],
 ) -> Iterator[Reason]:
-    """The reasons `host_ram_short`, `hicache_too_small`, `memlock_low` and `shm_short`."""
-    if pool is not None:
-        least = _least_size(question, settings, prediction, pool)
-        yield from _ram(question, settings, pool, others, least)
-        yield from _small(question, pool, least)
-        yield from _memlock(question, pool)
-    yield from _shm(question, settings)
+    """The reasons `host_ram_short` and `hicache_too_small`."""
+    least = _least_size(question, settings, prediction, pool)
+    yield from _ram(question, settings, pool, others, least)
+    yield from _small(question, pool, least)
 
 
 def limit_gb(question: Question) -> tuple[float, str] | None:
@@ -163,38 +150,3 @@ def _too_small(flag: str, what: str, stops: bool, enough: str) -> Reason:
         f"{ends}",
         hint=f"{flag.split()[0]} {enough}",
     )
-
-
-def _memlock(question: Question, pool: HostPool) -> Iterator[Reason]:
-    most = question.host.memlock_gb
-    if most is None or pool.gb <= most:
-        return
-    yield Reason(
-        name="memlock_low",
-        severity="warn",
-        message=f"each rank pins {pool.gb:.0f} GB of host memory for the hierarchical cache, and "
-        f"a process may lock {most:.1f} GB here",
-        hint="raise the limit of locked memory (LimitMEMLOCK=infinity in the unit, and the "
-        "container's)",
-    )
-
-
-def _shm(question: Question, settings: Settings) -> Iterator[Reason]:
-    host, staged = question.host, staged_gb(question)
-    missing = question.files is not None and question.files.exists is False
-    if staged and missing and host.shm_free_gb is not None and staged > host.shm_free_gb:
-        yield Reason(
-            name="shm_short",
-            severity="refuse",
-            message=f"the model's {staged:.1f} GB are to lie in /dev/shm, which has "
-            f"{host.shm_free_gb:.1f} GB free",
-            hint="enlarge /dev/shm in the container, or serve the model from disk",
-        )
-    elif settings.ranks_here > 1 and host.shm_gb is not None and host.shm_gb < _LEAST_SHM_GB:
-        yield Reason(
-            name="shm_short",
-            severity="warn",
-            message=f"/dev/shm has {host.shm_gb:.2f} GB, and {settings.ranks_here} ranks pass "
-            "their messages through it",
-            hint="give the container 1 GB of /dev/shm or more",
-        )

@@ -35,6 +35,8 @@ class Prediction:
     reserve: Reserve
     estimated: bool
     """Whether the free memory was estimated from the kind of card."""
+    logged: bool
+    """Whether free memory before and after the weights is SGLang's own, so that it is exact."""
     context: int | None
     """The context the server will have, tokens."""
     draft_known: bool
@@ -67,14 +69,15 @@ class Prediction:
     def sums(self) -> tuple[str, ...]:
         """The arithmetic, a line each."""
         free = f"{self.before_gib:.1f} GiB free" + (" (estimated)" if self.estimated else "")
+        about = "" if self.logged else "about "
         rest = self.pool.rest_gib
         pool = (
-            f"{free} x {self.fraction:.3f} - {self.weights_gib:.1f} GiB of weights = "
+            f"{free} x {self.fraction:.3f} - {about}{self.weights_gib:.1f} GiB of weights = "
             f"{rest:.1f} GiB for the pool of each GPU"
         )
         tokens = (
             f"{self.pool.kv_gib:.1f} GiB / {self.cell.built:,} bytes a token = "
-            f"about {self.pool.tokens:,} tokens; {self.left_gib:.1f} GiB stay free"
+            f"{about}{self.pool.tokens:,} tokens; {self.left_gib:.1f} GiB stay free"
         )
         held = self.pool.states
         if held is None:
@@ -105,8 +108,8 @@ def worked_out(question: Question, logged: Logged | None = None) -> Prediction |
     filled = pool(question, settings, each, memory, _context(question, settings))
     if isinstance(filled, str):
         return filled
-    estimated = logged is None and question.gpus.free_gib is None
-    return _predicted(question, settings, each, filled, memory, estimated)
+    known = logged is not None and logged.after_gib is not None
+    return _predicted(question, settings, each, filled, memory, known)
 
 
 def _predicted(
@@ -115,7 +118,7 @@ def _predicted(
     each: Cell,
     filled: Pool,
     memory: tuple[float, float, float],
-    estimated: bool,
+    logged: bool,
 ) -> Prediction:
     before, after, fraction = memory
     return Prediction(
@@ -127,7 +130,8 @@ def _predicted(
         before_gib=before,
         weights_gib=before - after,
         reserve=reserve(settings, question.model),
-        estimated=estimated,
+        estimated=not logged and question.gpus.free_gib is None,
+        logged=logged,
         context=_context(question, settings),
         draft_known=not draft_unknown(question, settings),
     )

@@ -19,7 +19,7 @@ def test_weights_that_leave_nothing_are_refused_with_the_least_fraction() -> Non
     reason = _reason(found, "kv_pool_small")
     assert reason.severity == "refuse"
     assert reason.hint.startswith("--mem-fraction-static above 0.786, or more GPUs")
-    assert "94.5 GiB free x 0.770 - 74.2 GiB of weights = -1.5 GiB" in reason.sums[0]
+    assert "94.5 GiB free x 0.770 - about 74.2 GiB of weights = -1.5 GiB" in reason.sums[0]
 
 
 def test_weights_that_no_fraction_helps_want_more_gpus() -> None:
