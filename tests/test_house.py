@@ -67,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stoker.refused": set(),
     "inventory": {"stoker.sandbox"},
     "group_data": set(),
-    "tables": {"stoker.health", "stoker.serving"},
+    "tables": {"stoker.health", "stoker.serving", "stoker.refused"},
 }
 
 
