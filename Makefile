@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-crash bench-full record memory lock tables flags requirements down
+  scenarios bench bench-recovery bench-crash bench-check bench-full record memory lock tables flags requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -78,6 +78,9 @@ bench-recovery: $(VENV)/.complete ## who holds a GPU, and from stuck to serving:
 
 bench-crash: $(VENV)/.complete ## how fast a log comes to its cause: a minute
 	$(BIN)/python -m tests.bench --crash
+
+bench-check: $(VENV)/.complete ## how long stoker check takes: ten seconds
+	$(BIN)/python -m tests.bench --check
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full

@@ -1,6 +1,8 @@
 """Before anything else: what the inventory asks for makes sense."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pyinfra import inventory
 from pyinfra.api import DeployError, deploy
@@ -8,6 +10,7 @@ from pyinfra.api.host import Host
 
 from stoker.refused import Refused
 from stoker.serving import hostdata
+from stoker.serving.checking import wished
 
 # Of the working directory, as pyinfra's own files are: a site is a directory of its own.
 SITE = Path()
@@ -15,14 +18,22 @@ SITE = Path()
 
 @deploy("Flag sets")
 def flagsets() -> None:
-    """Every host's data and every flag set it names are sound, or the run ends here."""
+    """Every host's data is sound and every flag set it names can work, as far as that shows without
+    the host; or the run ends here."""
     try:
-        hostdata.check(SITE, {machine.name: _data(machine) for machine in inventory})
+        data = {machine.name: _data(machine) for machine in inventory}
+        hostdata.check(SITE, data)
+        wished.check(SITE, _named(data.values()))
     except Refused as error:
         raise DeployError(str(error)) from error
 
 
-def _data(machine: Host) -> dict[str, object]:
+def _named(data: Iterable[dict[str, Any]]) -> list[str]:
+    """The flag sets of all hosts, each once."""
+    return list(dict.fromkeys(name for one in data for name in one.get("flagsets", ())))
+
+
+def _data(machine: Host) -> dict[str, Any]:
     """Ours of its data. Who serves must name its flag sets, `[]` for none: a misspelt key would
     otherwise take all its servers away."""
     data = {key: machine.data.get(key) for key in (*hostdata.KEYS, *hostdata.PLACE)}

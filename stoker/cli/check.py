@@ -17,6 +17,7 @@ from stoker.refused import Refused
 if TYPE_CHECKING:
     from stoker.serving.checking.asking import Facts
     from stoker.serving.checking.reason import Verdict
+    from stoker.serving.weights.directory import Directory
 
 LARGEST = 1 << 18
 """Bytes of a file: the largest flag set that we know has 2,000."""
@@ -79,9 +80,24 @@ def checked(name: str, facts: Facts | None = None) -> Verdict:
     text = _text(name)
     stem = None if name == STDIN else os.path.basename(name).removesuffix(".yaml")  # noqa: PTH119
     try:
-        return written.verdict(stem, text, facts, _rules())
+        return written.verdict(stem, text, facts, _rules(), _look)
     except Refused as error:
         raise _refused(name, error) from error
+
+
+def _look(path: str) -> Directory | None:
+    """What lies in a model's directory, if this machine has it."""
+    if not os.path.isdir(path):  # noqa: PTH112
+        return None
+    from pathlib import Path
+
+    from stoker.serving.inside import model_files
+    from stoker.serving.weights import directory
+
+    try:
+        return directory.read(model_files.look(Path(path), ""))
+    except OSError as error:
+        raise _ASKED.refused(path, _ASKED.why(error)) from None
 
 
 def _facts(name: str) -> Facts:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import crash_part, recovery_part, report, role_part
+from . import check_part, crash_part, recovery_part, report, role_part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 
@@ -19,6 +19,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--recovery", action="store_true", help="recovery alone, three minutes")
     parser.add_argument("--crash", action="store_true", help="the classifier alone, a minute")
+    parser.add_argument("--check", action="store_true", help="stoker check alone, ten seconds")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
     parser.add_argument("--write", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--quick", action="store_true", help="Stoker alone, for work on its speed")
@@ -34,13 +35,16 @@ def _cache() -> Path:
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
+    asked = {name for name in ("recovery", "crash", "check") if getattr(arguments, name)}
     parts = []
-    if not (arguments.recovery or arguments.crash):
+    if not asked:
         parts.append(role_part.measured(arguments, work, _cache()))
-    if not arguments.crash:
+    if not asked or "recovery" in asked:
         parts.append(recovery_part.measured(arguments, work))
-    if not arguments.recovery:
+    if not asked or "crash" in asked:
         parts.append(crash_part.measured())
+    if not asked or "check" in asked:
+        parts.append(check_part.measured(work))
     for part in parts:
         report.printed(part, Console())
     if arguments.write:

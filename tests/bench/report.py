@@ -98,6 +98,7 @@ _HEAD = """\
 # The bench
 
 `make bench` measures all of it, `make bench-recovery` the second part alone (three minutes),
-`make bench-crash` the third (a minute), and `make bench-full` takes every tool of the first part on
-every number of containers. `python -m tests.bench --write` writes this page.
+`make bench-crash` the third (a minute), `make bench-check` the fourth (ten seconds), and
+`make bench-full` takes every tool of the first part on every number of containers.
+`python -m tests.bench --write` writes this page.
 """

@@ -20,6 +20,7 @@ class Facts:
     draft: Draft | None = None
     files: Files | None = None
     others: tuple[OtherServer, ...] = ()
+    software: Mapping[str, str] = field(default_factory=dict)
 
 
 def question(
@@ -49,4 +50,5 @@ def question(
         files=facts.files,
         others=facts.others,
         visible=visible,
+        software=facts.software,
     )

@@ -10,8 +10,8 @@ from stoker.serving.checking.question import Gpus, Host, OtherServer, Question
 from stoker.serving.checking.reading import Reading
 from stoker.serving.weights.files import Draft, Files
 
-FACTS = ("gpu", "host", "model", "draft", "files", "other_servers")
-KEYS = ("sglang", "flags", "env", *FACTS)
+FACTS = ("gpu", "host", "model", "draft", "files", "other_servers", "software")
+KEYS = ("sglang", "flags", "env", "waivers", *FACTS)
 _MAY_BE_0 = "full_attention_layers"
 _PORTS = ("port", "nccl_port")
 
@@ -30,7 +30,7 @@ def asked(name: str, data: Mapping[str, Any], reading: Reading) -> Question:
         reading.problems.append("sglang: is missing; write the version, such as 0.5.12")
         version = ""
     reading.unknown += [key for key in data if key not in KEYS]
-    env = _environment(data.get("env"), reading)
+    env = _texts(data.get("env"), "env", reading)
     words = reading.words(data.get("flags"), "flags")
     visible = env.get("CUDA_VISIBLE_DEVICES")
     return question(
@@ -53,13 +53,19 @@ def facts(data: Mapping[str, Any], reading: Reading) -> Facts:
         draft=_draft(data.get("draft"), reading),
         files=_files(data.get("files"), "files", reading),
         others=tuple(_others(data.get("other_servers"), reading)),
+        software=_texts(data.get("software"), "software", reading),
     )
 
 
-def _environment(value: Any, reading: Reading) -> dict[str, str]:
-    found = reading.mapping(value, "env")
+def waivers(data: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+    """Known-bad rows that do not count there, each with its reason."""
+    return _texts(data.get("waivers"), "waivers", reading)
+
+
+def _texts(value: Any, place: str, reading: Reading) -> dict[str, str]:
+    found = reading.mapping(value, place)
     wrong = [key for key, one in found.items() if not isinstance(one, str)]
-    reading.problems += [f"env.{key}: is no text; quote it" for key in wrong]
+    reading.problems += [f"{place}.{key}: is no text; quote it" for key in wrong]
     return {key: one for key, one in found.items() if key not in wrong}
 
 

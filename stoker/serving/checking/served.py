@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from stoker.serving import memory
 from stoker.serving.catalogue.catalogue import Catalogue
 from stoker.serving.checking.asking import Facts, question
 from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reason import Reason, Verdict
+from stoker.serving.fitting import ports
+from stoker.serving.memory import host
 from stoker.serving.unit import Unit
 
 
@@ -33,7 +36,11 @@ def together(units: Sequence[Unit], questions: Sequence[Question]) -> tuple[Ques
 
 
 def _server(unit: Unit, question: Question) -> OtherServer:
-    return OtherServer(unit.name, ports=(unit.port, unit.nccl_port), gpus=unit.gpus)
+    bound = {unit.port, unit.nccl_port, *(port for port, _ in ports.of(question))}
+    wanted = memory.host_gb(question)
+    # Several may share one copy of their model in /dev/shm: it is no server's own.
+    own = None if wanted is None else wanted - host.staged_gb(question)
+    return OtherServer(unit.name, ports=tuple(sorted(bound)), gpus=unit.gpus, host_gb=own)
 
 
 def joined(verdicts: Iterable[Verdict]) -> Verdict:

@@ -1,8 +1,11 @@
 """The verdict on a file as somebody wrote it, a flag set or a case: no host is asked."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stoker.refused import Refused
 from stoker.serving import document
@@ -12,26 +15,63 @@ from stoker.serving.checking.judging import judge
 from stoker.serving.checking.reading import Reading
 from stoker.serving.checking.reason import Reason, Verdict
 
+if TYPE_CHECKING:
+    from stoker.serving.flagset import FlagSet
+    from stoker.serving.unit import Unit
+    from stoker.serving.weights.directory import Directory
+
+    Look = Callable[[str], Directory | None]
+
 KEYS = ("sglang", "model", "flags", "placement")
 """A file with none of these is something else."""
 SOMEWHERE = PurePosixPath("/opt")
 
 
 def verdict(
-    stem: str | None, text: str, facts: Facts | None = None, rules: Sequence[Any] = ()
+    stem: str | None,
+    text: str,
+    facts: Facts | None = None,
+    rules: Sequence[Any] = (),
+    look: Look = lambda path: None,
 ) -> Verdict:
     """The verdict on this file's text.
 
-    `stem` is the file's name without .yaml, None of standard input; `facts` stand in for a host's
-    where it is a flag set. Raises `Refused` with what the file is instead.
+    `stem` is the file's name without .yaml, None of standard input. Of a flag set `facts` stand in
+    for a host's, and `look` for what lies in a model's directory. Raises `Refused` with what the
+    file is instead.
     """
     texts, duplicates = document.read_texts(text)
     if case.is_case(texts):
         return _case(stem or "the case", texts, duplicates, rules)
     if not isinstance(texts, dict) or not any(key in texts for key in KEYS):
         raise Refused("is neither a flag set nor a case; docs/flagset.yaml shows a flag set")
+    # pydantic takes longer to import than a case to check.
+    from stoker.serving.loading import validated
+
     data, duplicates = document.read(text)
-    return _flagset(stem or str(data.get("name")), data, duplicates, facts or Facts(), rules)
+    flagset, problems = validated(data, stem or str(data.get("name")), duplicates)
+    if flagset is None or problems:
+        return Verdict(tuple(map(_invalid, problems)))
+    return of_flagset(flagset, facts or Facts(), rules, look)
+
+
+def of_flagset(
+    flagset: FlagSet,
+    facts: Facts,
+    rules: Sequence[Any] = (),
+    look: Look = lambda path: None,
+) -> Verdict:
+    """The verdict on all its units, the same of several once.
+
+    `facts` are a host's; `look` says what lies at a path, None: it cannot be looked at.
+    """
+    from stoker.serving.checking.served import asked, joined, together
+    from stoker.serving.placement import units_of
+
+    units = units_of(flagset, SOMEWHERE, SOMEWHERE)
+    known = _looked(facts, units[0], look)
+    questions = together(units, [asked(unit, known) for unit in units])
+    return joined(judge(question, rules, flagset.waivers) for question in questions)
 
 
 def facts(text: str) -> Facts:
@@ -41,43 +81,38 @@ def facts(text: str) -> Facts:
         raise Refused("holds no keys; docs/checks.md shows a file of facts")
     reading = Reading(duplicates)
     found = case.facts(texts, reading)
-    unknown = [f"{key}: unknown key" for key in (*_others(texts), *reading.unknown)]
-    _refuse([*reading.problems, *unknown])
+    unknown = [key for key in texts if key not in case.FACTS]
+    _refuse([*reading.problems, *(f"{key}: unknown key" for key in (*unknown, *reading.unknown))])
     return found
-
-
-def _others(texts: dict[str, Any]) -> list[str]:
-    return [key for key in texts if key not in case.FACTS]
 
 
 def _case(name: str, texts: Any, duplicates: list[str], rules: Sequence[Any]) -> Verdict:
     reading = Reading(duplicates)
     question = case.asked(name, texts, reading)
+    waivers = case.waivers(texts, reading)
     _refuse(reading.problems)
-    found = judge(question, rules)
+    found = judge(question, rules, waivers)
     unknown = tuple(f"{key}: nobody looks at this key" for key in reading.unknown)
     return Verdict(found.reasons, (*found.notes, *unknown))
+
+
+def _looked(facts: Facts, unit: Unit, look: Look) -> Facts:
+    """The same with what lies in the unit's directories, where nobody has said it."""
+    from stoker.serving.checking.surroundings import draft_of, model_of
+
+    model = None if facts.files else look(model_of(unit) or "")
+    draft = None if facts.draft else look(draft_of(unit) or "")
+    return replace(
+        facts,
+        files=model.files if model else facts.files,
+        model=facts.model or (model.model if model else None),
+        draft=draft.draft if draft else facts.draft,
+    )
 
 
 def _refuse(problems: list[str]) -> None:
     if problems:
         raise Refused(f"says what cannot be: {'; '.join(problems)}")
-
-
-def _flagset(
-    stem: str, data: Any, duplicates: list[str], facts: Facts, rules: Sequence[Any]
-) -> Verdict:
-    # pydantic takes longer to import than a case to check.
-    from stoker.serving.checking.served import asked, joined, together
-    from stoker.serving.loading import validated
-    from stoker.serving.placement import units_of
-
-    flagset, problems = validated(data, stem, duplicates)
-    if flagset is None or problems:
-        return Verdict(tuple(map(_invalid, problems)))
-    units = units_of(flagset, SOMEWHERE, SOMEWHERE)
-    questions = together(units, [asked(unit, facts) for unit in units])
-    return joined(judge(question, rules, flagset.waivers) for question in questions)
 
 
 def _invalid(problem: str) -> Reason:

@@ -11,8 +11,9 @@ from stoker.serving.checking.asking import Facts
 from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reading import Reading
 from stoker.serving.document import read_texts
+from tests.serving.checking.shared import rows
 
-CASES = Path(__file__).parents[4] / "shared" / "cases" / "cases"
+PATHS = [row.path for row in rows()]
 
 
 def asked(text: str) -> tuple[Question, Reading]:
@@ -139,7 +140,7 @@ def test_a_key_that_nobody_reads_is_no_error_and_is_noted() -> None:
     assert (reading.problems, sorted(reading.unknown)) == ([], ["colour", "gpu.colour", "id"])
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_every_shared_case_is_read_whole(path: Path) -> None:
     text = path.read_text()
     found, reading = asked(text)
