@@ -17,6 +17,7 @@ from stoker.refused import Refused
 if TYPE_CHECKING:
     from stoker.serving.checking.asking import Facts
     from stoker.serving.checking.reason import Verdict
+    from stoker.serving.rules.rule import Rule
     from stoker.serving.weights.directory import Directory
 
 LARGEST = 1 << 18
@@ -80,7 +81,7 @@ def checked(name: str, facts: Facts | None = None) -> Verdict:
     text = _text(name)
     stem = None if name == STDIN else os.path.basename(name).removesuffix(".yaml")  # noqa: PTH119
     try:
-        return written.verdict(stem, text, facts, _rules(), _look)
+        return written.verdict(stem, text, facts, _rows(), _look)
     except Refused as error:
         raise _refused(name, error) from error
 
@@ -126,10 +127,13 @@ def _text(name: str) -> str:
         raise _ASKED.refused(name, f"it is not UTF-8: byte {error.start}; name a text") from None
 
 
-def _rules() -> tuple[Any, ...]:
-    from stoker.serving.checking.parts import part
+def _rows() -> tuple[Rule, ...]:
+    """The known-bad rows, with those of the site that this is the directory of."""
+    from pathlib import Path
 
-    return part("rules").load(None) if part("rules") else ()  # type: ignore[union-attr]
+    from stoker.serving import rules
+
+    return rules.load(Path("group_data/known_bad.yaml"))
 
 
 def _print_json(told: dict[str, Any]) -> None:

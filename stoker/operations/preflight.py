@@ -1,13 +1,13 @@
 """Whether units can work, asked of the machine itself right before anything is touched."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pyinfra import logger
 from pyinfra.api import OperationError
 
+from stoker.facts.catalogue import InstalledCatalogue
 from stoker.facts.interpreter import Interpreter
 from stoker.facts.machine import MachineLimits
 from stoker.facts.model_files import ModelDirectories
@@ -63,7 +63,7 @@ def read(host: Any, units: Sequence[Unit]) -> Surroundings:
     venvs = tuple(dict.fromkeys(unit.venv for unit in units))
     limits = host.get_fact(MachineLimits)
     found = {venv: host.get_fact(Versions, venv=str(venv)) for venv in venvs}
-    known = {venv: _installed(host, venv) for venv in venvs}
+    known = {venv: host.get_fact(InstalledCatalogue, venv=str(venv)) for venv in venvs}
     paths, user = surroundings.paths_of(units), units[0].user if units else ""
     return Surroundings(
         host=limits.host(limits.units),
@@ -72,15 +72,6 @@ def read(host: Any, units: Sequence[Unit]) -> Surroundings:
         directories=host.get_fact(ModelDirectories, paths=paths, user=user) if paths else {},
         used_gb={unit: size / 1e9 for unit, size in limits.units.items()},
     )
-
-
-def _installed(host: Any, venv: Any) -> Any:
-    # Until the fact is there.
-    try:
-        module = import_module("stoker.facts.catalogue")
-    except ModuleNotFoundError:
-        return None
-    return host.get_fact(module.InstalledCatalogue, venv=str(venv))
 
 
 def _questions(

@@ -69,13 +69,11 @@ def test_json_is_one_object_a_line_also_for_what_cannot_be_read(
     assert told[1]["error"] == f"cannot check {tmp_path}: it is a directory; name a file in it"
 
 
-@pytest.mark.usefixtures("verdicts")
 def test_a_pipe_is_read_as_the_shell_names_it() -> None:
-    reader, writer = os.pipe()
-    os.write(writer, b"bad")
-    os.close(writer)
-    assert cli.main(["check", f"/dev/fd/{reader}"]) == 1
-    os.close(reader)
+    script = "import sys; from stoker.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", script, "check", "/dev/fd/0"]
+    done = subprocess.run(words, cwd=ROOT, input=CASE, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("/dev/fd/0: "), done.stderr
 
 
 @pytest.mark.usefixtures("verdicts")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyinfra.api import OperationError
 
+from stoker.facts.catalogue import InstalledCatalogue
 from stoker.facts.interpreter import Distribution, Interpreter
 from stoker.facts.machine import Limits, MachineLimits
 from stoker.facts.model_files import ModelDirectories
@@ -31,6 +32,7 @@ MACHINE = Machine("0.5.12", "2.11.0+cu130", "13.0", "580.95.05", (Gpu(0, "RTX", 
 FILES = Files("/models/tiny", exists=True, revision="ab" * 32)
 FACTS: dict[Any, Any] = {
     Interpreter: Distribution("debian", "12"),
+    InstalledCatalogue: None,
     MachineLimits: Limits(available=449 * 10**9),
     Versions: MACHINE,
     ModelDirectories: {"/models/tiny": Directory(FILES, None, Draft(FILES))},
@@ -134,3 +136,8 @@ def test_a_check_that_fails_of_itself_lets_nothing_pass(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(judging, "_checks", lambda *_: [Check("memory", broken)])
     assert "cannot check the memory of tiny: KeyError" in refusal()
+
+
+def test_a_flag_that_the_installed_sglang_does_not_know_is_refused_for_real() -> None:
+    told = refusal({"flags": {"device": "cpu", "num-speculative-tokens": 16}})
+    assert "refuse flag_unknown: " in told and "--speculative-num-draft-tokens" in told

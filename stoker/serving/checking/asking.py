@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stoker.serving.catalogue import parsing, recorded
 from stoker.serving.catalogue.catalogue import Catalogue
-from stoker.serving.checking import parts
 from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Gpus, Host, OtherServer, Question
 from stoker.serving.weights.files import Draft, Files
@@ -34,8 +34,8 @@ def question(
     catalogue: Catalogue | None = None,
 ) -> Question:
     """One server's question; without a catalogue the one that was recorded of its version."""
-    known = catalogue or parts.load(sglang)
-    parsed, _ = parts.parse(tuple(words), known)
+    known = catalogue or recorded.load(sglang)
+    parsed, _ = parsing.parse(tuple(words), known)
     return Question(
         name=name,
         sglang=sglang,

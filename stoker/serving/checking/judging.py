@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stoker.refused import Refused
-from stoker.serving.checking.parts import part
+from stoker.serving import fitting, flags, memory, rules, weights
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason, Verdict
+from stoker.serving.rules.rule import Rule
 
 Told = tuple[Iterable[Reason], Iterable[str]]
 """Reasons and notes of one check."""
@@ -22,7 +22,7 @@ class Check:
 
 
 def judge(
-    question: Question, rules: Sequence[Any] = (), waivers: Mapping[str, str] | None = None
+    question: Question, rows: Sequence[Rule] = (), waivers: Mapping[str, str] | None = None
 ) -> Verdict:
     """Flags, known-bad rows, fitting, memory, weights: refusals first, else in this order.
 
@@ -30,7 +30,7 @@ def judge(
     """
     reasons: dict[tuple[str, str], Reason] = {}
     notes: dict[str, None] = {}
-    for check in _checks(rules, waivers):
+    for check in _checks(rows, waivers):
         found, said = _run(check, question)
         for reason in found:
             reasons.setdefault((reason.name, reason.message), reason)
@@ -51,19 +51,13 @@ def _run(check: Check, question: Question) -> tuple[list[Reason], list[str]]:
         ) from error
 
 
-def _checks(rules: Sequence[Any], waivers: Mapping[str, str] | None) -> Iterator[Check]:
-    if flags := part("flags"):
-        yield Check("flags", lambda question: (flags.check(question), ()))
-    if known := part("rules"):
+def _checks(rows: Sequence[Rule], waivers: Mapping[str, str] | None) -> Iterator[Check]:
+    def known_bad(question: Question) -> Told:
+        verdict = rules.check(question, rows, waivers)
+        return verdict.reasons, verdict.notes
 
-        def run(question: Question) -> Told:
-            verdict = known.check(question, rules, waivers)
-            return verdict.reasons, verdict.notes
-
-        yield Check("known-bad rows", run)
-    if fitting := part("fitting"):
-        yield Check("fit", lambda question: (fitting.check(question), ()))
-    if memory := part("memory"):
-        yield Check("memory", lambda question: memory.check(question, question.others))
-    if weights := part("weights"):
-        yield Check("files", lambda question: (weights.check(question), ()))
+    yield Check("flags", lambda question: (flags.check(question), ()))
+    yield Check("known-bad rows", known_bad)
+    yield Check("fit", lambda question: (fitting.check(question), ()))
+    yield Check("memory", lambda question: memory.check(question, question.others))
+    yield Check("files", lambda question: (weights.check(question), ()))

@@ -14,6 +14,7 @@ from stoker.serving.checking.asking import Facts
 from stoker.serving.checking.judging import judge
 from stoker.serving.checking.reading import Reading
 from stoker.serving.checking.reason import Reason, Verdict
+from stoker.serving.rules.rule import Rule
 
 if TYPE_CHECKING:
     from stoker.serving.flagset import FlagSet
@@ -31,7 +32,7 @@ def verdict(
     stem: str | None,
     text: str,
     facts: Facts | None = None,
-    rules: Sequence[Any] = (),
+    rows: Sequence[Rule] = (),
     look: Look = lambda path: None,
 ) -> Verdict:
     """The verdict on this file's text.
@@ -42,7 +43,7 @@ def verdict(
     """
     texts, duplicates = document.read_texts(text)
     if case.is_case(texts):
-        return _case(stem or "the case", texts, duplicates, rules)
+        return _case(stem or "the case", texts, duplicates, rows)
     if not isinstance(texts, dict) or not any(key in texts for key in KEYS):
         raise Refused("is neither a flag set nor a case; docs/flagset.yaml shows a flag set")
     # pydantic takes longer to import than a case to check.
@@ -52,13 +53,13 @@ def verdict(
     flagset, problems = validated(data, stem or str(data.get("name")), duplicates)
     if flagset is None or problems:
         return Verdict(tuple(map(_invalid, problems)))
-    return of_flagset(flagset, facts or Facts(), rules, look)
+    return of_flagset(flagset, facts or Facts(), rows, look)
 
 
 def of_flagset(
     flagset: FlagSet,
     facts: Facts,
-    rules: Sequence[Any] = (),
+    rows: Sequence[Rule] = (),
     look: Look = lambda path: None,
 ) -> Verdict:
     """The verdict on all its units, the same of several once.
@@ -71,7 +72,7 @@ def of_flagset(
     units = units_of(flagset, SOMEWHERE, SOMEWHERE)
     known = _looked(facts, units[0], look)
     questions = together(units, [asked(unit, known) for unit in units])
-    return joined(judge(question, rules, flagset.waivers) for question in questions)
+    return joined(judge(question, rows, flagset.waivers) for question in questions)
 
 
 def facts(text: str) -> Facts:
@@ -86,12 +87,12 @@ def facts(text: str) -> Facts:
     return found
 
 
-def _case(name: str, texts: Any, duplicates: list[str], rules: Sequence[Any]) -> Verdict:
+def _case(name: str, texts: Any, duplicates: list[str], rows: Sequence[Rule]) -> Verdict:
     reading = Reading(duplicates)
     question = case.asked(name, texts, reading)
     waivers = case.waivers(texts, reading)
     _refuse(reading.problems)
-    found = judge(question, rules, waivers)
+    found = judge(question, rows, waivers)
     unknown = tuple(f"{key}: nobody looks at this key" for key in reading.unknown)
     return Verdict(found.reasons, (*found.notes, *unknown))
 
