@@ -1,9 +1,11 @@
 """The shipped flag sets and our own rows, read with the parsers that SGLang has."""
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from stoker.serving import fitting, rules
 from stoker.serving.catalogue import parsing, recorded
@@ -14,7 +16,7 @@ from stoker.serving.flagset import FlagSet
 from stoker.serving.loading import load
 from stoker.serving.placement import units_of
 from stoker.serving.rules import examples
-from stoker.serving.rules.rule import Rule
+from stoker.serving.rules.rule import Condition, Rule
 from tests.serving.flagsets import CUDA, VENV
 
 SHIPPED = Path(__file__).parents[3] / "group_data" / "flagsets"
@@ -75,3 +77,22 @@ def test_a_row_fires_through_the_parser_of_its_version_and_every_flag_is_known_t
     assert [problem for problem in problems if problem.kind != "deprecated"] == []
     verdict = rules.check(examples.question(row.fires, parsed, catalogue), [row], today=TODAY)
     assert [reason.rule for reason in verdict.reasons] == [row.id]
+
+
+def named(when: Condition) -> Iterator[str]:
+    yield from (name for name, _ in when.matches)
+    for branch in when.any:
+        yield from named(branch)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_asks_for_flags_that_some_version_of_its_range_has(row: Rule) -> None:
+    within = [v for v in recorded.versions() if not row.when.sglang or v in range_of(row)]
+    for name in named(row.when):
+        section, _, flag = name.partition(".")
+        if section == "flags":
+            assert set(recorded.knowing(f"--{flag}")) & set(within), flag
+
+
+def range_of(row: Rule) -> SpecifierSet:
+    return SpecifierSet(row.when.sglang, prereleases=True)
