@@ -56,7 +56,9 @@ def _own(name: str, catalogue: Catalogue) -> Reason | None:
 
 
 def _reads(version: str, *names: str) -> bool:
-    return any(recorded.reads(version, name) for name in names)
+    ended = recorded.ended(version)
+    forwarded = any(ended.get(name, "").startswith(_OURS) for name in names)
+    return forwarded or any(recorded.reads(version, name) for name in names)
 
 
 def _successor(name: str, catalogue: Catalogue) -> str:
@@ -81,6 +83,8 @@ def _renamed(name: str, new: str, catalogue: Catalogue) -> Reason:
 
 
 def _unread(name: str, nobody: str, known: Iterable[str]) -> Reason:
-    near = nearest(name, known)
-    do = f"use {near}" if near else "remove it"
+    prefix = name[: name.index("_") + 1]
+    rest = [one.removeprefix(prefix) for one in known if one.startswith(prefix)]
+    near = nearest(name.removeprefix(prefix), rest)
+    do = f"use {prefix}{near}" if near else "remove it"
     return Reason("env_unknown", "warn", f"{nobody} {name}: it does nothing", do)

@@ -69,10 +69,18 @@ def successor(name: str, catalogue: Catalogue) -> str:
         if not name or named(name) in seen:
             return ""
         if known_to(name, catalogue):
-            return name
+            return _with_value(name, catalogue)
         name = named(name)
         seen.add(name)
     return ""
+
+
+def _with_value(name: str, catalogue: Catalogue) -> str:
+    """The successor without its value where the version no longer takes that."""
+    option = spellings(catalogue).exact.get(named(name))
+    value = name.partition("=")[2]
+    taken = option is None or option.choices is None or value in option.choices
+    return name if not value or taken else named(name)
 
 
 @functools.cache

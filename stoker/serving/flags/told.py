@@ -8,7 +8,7 @@ from stoker.serving.catalogue.problem import Kind, Problem
 from stoker.serving.checking.reason import Reason
 from stoker.serving.flags import renames
 from stoker.serving.flags.spans import joined
-from stoker.serving.flags.unknown import ambiguous, unknown
+from stoker.serving.flags.unknown import LONG_DASHES, ambiguous, options_name, unknown
 from stoker.serving.flags.values import missing, refused, unwanted
 
 Teller = Callable[[Problem, Catalogue], Reason]
@@ -34,7 +34,10 @@ def abbreviated(problem: Problem, catalogue: Catalogue) -> Reason:
 def stray(problem: Problem, catalogue: Catalogue) -> Reason:
     """A word that no option takes."""
     option = problem.option
-    if option is None or option.dest == "help":
+    if problem.word[0:1] in LONG_DASHES:
+        said = "begins with a long dash, and so is no option"
+        do = f"write {options_name(problem.word)}"
+    elif option is None or option.dest == "help":
         said, do = "belongs to no option", "write it behind the option it belongs to, or remove it"
     elif option.kind in ("switch", "pair"):
         said = f"stands behind {option.names[0]}, a switch that takes no value"
@@ -61,7 +64,9 @@ def twice(problem: Problem, catalogue: Catalogue) -> Reason:
     names = list(dict.fromkeys((problem.value, problem.word)))
     said = f"{names[0]} is given twice" if len(names) == 1 else f"{joined(names)} are one option"
     do = f"remove all but one {problem.word}" if len(names) == 1 else f"remove {names[0]}"
-    return Reason("flag_duplicate", "warn", f"{said}, and only the last one counts", do)
+    switch = problem.option is not None and problem.option.kind == "switch"
+    said += "" if switch else ", and only the last one counts"
+    return Reason("flag_duplicate", "warn", said, do)
 
 
 def deprecated(problem: Problem, catalogue: Catalogue) -> Reason:

@@ -1,7 +1,5 @@
 """An option that the version does not have, and one that could be two of its options."""
 
-import re
-
 from stoker.serving.catalogue import recorded
 from stoker.serving.catalogue.catalogue import Catalogue
 from stoker.serving.catalogue.problem import Problem
@@ -11,8 +9,8 @@ from stoker.serving.flags import renames
 from stoker.serving.flags.nearness import nearest
 from stoker.serving.flags.spans import joined, shortened, span
 
-_DASHES = re.compile(r"^[-\u2010-\u2015\u2212]+")
-"""A word processor makes one long dash of two."""
+LONG_DASHES = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212")
+"""What a word processor makes of two short ones."""
 
 
 def unknown(problem: Problem, catalogue: Catalogue) -> Reason:
@@ -44,9 +42,14 @@ def _instead(name: str, others: tuple[str, ...], catalogue: Catalogue) -> str:
 
 def meant(name: str, catalogue: Catalogue) -> str | None:
     """The option that the name most likely means: typed otherwise, or nearly so."""
-    written = "--" + _DASHES.sub("", name).replace("_", "-").lower()
+    written = options_name(name)
     whole = spellings(catalogue).meant(written)
     return whole[0] if len(whole) == 1 else nearest(written, spellings(catalogue).ordered)
+
+
+def options_name(typed: str) -> str:
+    """A word as options are written: two dashes before it, dashes in it, no capitals."""
+    return "--" + typed.lstrip("-" + "".join(LONG_DASHES)).replace("_", "-").lower()
 
 
 def _company(name: str) -> str:

@@ -48,6 +48,11 @@ def test_a_mistyped_variable_is_told_with_the_nearest(typed: str, right: str) ->
     assert reason.hint == f"use {right}"
 
 
+@pytest.mark.parametrize("name", ["SGLANG_FOO_BAR", "NCCL_FOO"])
+def test_a_variable_like_none_is_only_to_be_removed(name: str) -> None:
+    assert only(env={name: "1"}).hint == "remove it"
+
+
 def test_a_variable_of_versions_to_come_is_told() -> None:
     reason = only(sglang="0.5.6", env={"SGLANG_SPEC_NAN_DETECTION": "1"})
     assert reason.name == "env_unknown"

@@ -36,6 +36,8 @@ MISTYPED = [
     ("--Context-Length", "--context-length"),
     ("--num-draft-tokens-speculative", "--speculative-num-draft-tokens"),
     ("--enable-metric-s", "--enable-metrics"),
+    ("--eagle-topk", "--speculative-eagle-topk"),
+    ("--draft-model-path", "--speculative-draft-model-path"),
 ]
 
 
@@ -52,6 +54,17 @@ def test_a_mistyped_flag_is_named_with_the_nearest(typed: str, right: str) -> No
     reason = only(typed, "x")
     assert reason.name == "flag_unknown"
     assert reason.hint.split(",")[0] == f"use {right}"
+
+
+def test_a_successors_value_that_is_gone_too_is_not_named() -> None:
+    assert only("--enforce-piecewise-cuda-graph", sglang="0.5.23").hint == (
+        "use --cuda-graph-backend-prefill"
+    )
+
+
+def test_a_long_dash_is_said_to_be_one() -> None:
+    reason = only("\u2014enable-metrics")
+    assert reason.hint == "write --enable-metrics"
 
 
 def test_a_flag_that_is_like_none_is_only_to_be_removed() -> None:
@@ -123,6 +136,10 @@ def test_a_flag_given_twice_is_told() -> None:
     reason = only("--tp-size", "2", "--tensor-parallel-size", "4")
     assert (reason.name, reason.severity) == ("flag_duplicate", "warn")
     assert "--tp-size and --tensor-parallel-size are one option" in reason.message
+
+
+def test_a_switch_given_twice_has_no_last_value() -> None:
+    assert "counts" not in only("--enable-metrics", "--enable-metrics").message
 
 
 def test_a_version_that_nobody_recorded_is_read_as_the_nearest() -> None:
