@@ -19,7 +19,7 @@ STEPS = ', --num-continuous-decode-steps, "4"'
 
 
 def verdict(flags: str = "", env: str = "") -> Verdict:
-    return written.verdict("glm", GLM.format(flags=flags, env=env), rules=rules.load())
+    return written.verdict("glm", GLM.format(flags=flags, env=env), rows=rules.load())
 
 
 def test_inc6_is_refused_with_what_tree_cannot_do() -> None:

@@ -33,11 +33,11 @@ port: 30000
 env: {NCCL_ALGO: Tree}
 """
     rows = rules.load()
-    refused = written.verdict("tiny", text, rules=rows)
+    refused = written.verdict("tiny", text, rows=rows)
     assert "nccl-algo-no-all-gather" in [reason.rule for reason in refused.reasons]
     waived = f"{text}waivers: {{nccl-algo-no-all-gather: tested on pve1}}\n"
-    verdict = written.verdict("tiny", waived, rules=rows)
+    verdict = written.verdict("tiny", waived, rows=rows)
     assert "nccl_algo" not in [reason.name for reason in verdict.reasons]
     assert any("tested on pve1" in note for note in verdict.notes)
-    unknown = written.verdict("tiny", f"{text}waivers: {{nccl-algo: tested}}\n", rules=rows)
+    unknown = written.verdict("tiny", f"{text}waivers: {{nccl-algo: tested}}\n", rows=rows)
     assert "waiver_unknown" in [reason.name for reason in unknown.reasons]
