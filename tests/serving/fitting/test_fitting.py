@@ -75,6 +75,20 @@ def test_ranks_that_do_not_divide_into_attention_groups_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "fits"),
+    [
+        ({"tp-size": 8, "ep-size": 3}, False),
+        ({"tp-size": 2, "ep-size": 4}, False),
+        ({"tp-size": 8, "ep-size": 8}, True),
+        ({"tp-size": 8, "ep-size": 2}, True),
+        ({"tp-size": 8, "ep-size": 1}, True),
+    ],
+)
+def test_experts_share_all_the_ranks(flags: dict[str, Any], fits: bool) -> None:
+    assert told(question(flags)) == ([] if fits else [("flags_conflict", "refuse")])
+
+
+@pytest.mark.parametrize(
     ("flags", "env", "count", "visible", "fits"),
     [
         ({"tp-size": 8}, {}, 4, None, False),
