@@ -20,12 +20,20 @@ $(VENV)/.complete: requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+SAID = @printf '\n== %s\n' "$(1)"
+
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
 demo: ## deploy a real SGLang to a Proxmox-like node on this machine
 	@./bootstrap $(PYTHON)
 	$(PYTHON) -m stoker.sandbox up --neighbours 1
 	@$(MAKE) --silent $(VENV)/.complete
-	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py
+	$(call SAID,A flag set without evidence is a candidate: it is proved on the spot.)
+	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py --data candidate=yes
+	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
+	$(call SAID,Another program's option: refused in a sentence and nothing is touched.)
+	. $(BIN)/activate && ! pyinfra -y inventory/sandbox.py deploy.py --data 'flagsets=["sandbox-mistyped"]'
+	$(call SAID,A candidate that dies while it loads: the server before is put back and answers.)
+	. $(BIN)/activate && ! pyinfra -y inventory/sandbox.py deploy.py --data candidate=yes --data 'flagsets=["sandbox-dies"]'
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
 
 down: ## remove the demo's node and containers; downloads are kept

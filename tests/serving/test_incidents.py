@@ -158,6 +158,18 @@ def test_what_worked_on_that_machine_is_not_refused(name: str) -> None:
     assert found.word != "refuse", found.reasons
 
 
+def test_the_demo_s_two_failures_are_refused_by_its_words_and_not_before_it_loads() -> None:
+    told = {}
+    for name in ("sandbox-mistyped", "sandbox-dies", "sandbox-tiny"):
+        path = Path(__file__).parents[2] / "group_data" / "flagsets" / f"{name}.yaml"
+        told[name] = classes(written.verdict(name, path.read_text(), Facts(), load()))
+    assert told == {
+        "sandbox-mistyped": {"flag_unknown"},
+        "sandbox-dies": set(),
+        "sandbox-tiny": set(),
+    }
+
+
 GLM = Facts(gpus=RTX, host=HOST, model=replace(KIMI, arch="GlmMoeDsaForCausalLM", weights_gib=420))
 _TENSORS = {
     "self_attn.q_proj.weight": [64, 128],
