@@ -30,7 +30,7 @@ MOST_CHUNKS = 48
 """Of all prompts together, about: what bounds the time."""
 USUAL_CHUNK, USUAL_CONTEXT = 8192, 32768
 """Where neither the flags nor the server say."""
-SLOW_TOKENS_PER_S = 200
+SLOW_TOKENS_PER_S = 500
 """A server slower than that is given up; the base is for kernels that are compiled meanwhile."""
 BASE_S, MOST_S = 180, 1200
 
