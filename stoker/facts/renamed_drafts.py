@@ -36,4 +36,6 @@ def script(source: str, destination: str, act: bool) -> StringCommand:
     """The command that looks, or with `act` makes the copy and ends with 1 if it cannot."""
     text = (INSIDE / "rename_draft.py").read_text(encoding="utf-8")
     asked = json.dumps({"source": source, "destination": destination, "act": act})
-    return StringCommand("python3", "-I", "-c", QuoteString(text), QuoteString(asked))
+    # A file system that hangs must not hang a look; a copy may take its time.
+    limit = () if act else ("timeout", "60")
+    return StringCommand(*limit, "python3", "-I", "-c", QuoteString(text), QuoteString(asked))

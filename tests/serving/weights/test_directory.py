@@ -221,9 +221,9 @@ def test_a_shard_that_the_servers_user_cannot_read_is_told(tmp_path: Path) -> No
 
 def test_sixty_four_shards_are_read_in_a_moment(tmp_path: Path) -> None:
     make.model(tmp_path, shards=64, layers=64 * 200)
-    begun = time.monotonic()
+    begun = time.process_time()
     found = model_files.look(tmp_path, "")
-    assert time.monotonic() - begun < 2
+    assert time.process_time() - begun < 0.7
     assert len(found["shards"]) == 64
 
 
