@@ -15,6 +15,9 @@ from tests.serving.flags.asked import only, reasons
             "use fp8_e5m2 or fp8_e4m3",
         ),
         (("--attention-backend", "flashinfr"), "0.5.23", "is no choice of", "use flashinfer"),
+        (("--dtype", "fp16"), "0.5.12", "is no choice of", "use float16"),
+        (("--quantization", "nvfp4"), "0.5.12", "is no choice of", "use modelopt_fp4"),
+        (("--attention-backend", "fa2"), "0.5.12", "is no choice of", "use one that it takes"),
         (
             ("--mamba-ssm-dtype", "float16"),
             "0.5.6",
