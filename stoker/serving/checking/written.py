@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stoker.serving.flagset import FlagSet
     from stoker.serving.unit import Unit
     from stoker.serving.weights.directory import Directory
+    from stoker.serving.weights.files import Draft
 
     Look = Callable[[str], Directory | None]
 
@@ -70,7 +71,7 @@ def of_flagset(
     from stoker.serving.placement import units_of
 
     units = units_of(flagset, SOMEWHERE, SOMEWHERE)
-    known = _looked(facts, units[0], look)
+    known = _looked(facts, flagset, units[0], look)
     questions = together(units, [asked(unit, known) for unit in units])
     return joined(judge(question, rows, flagset.waivers) for question in questions)
 
@@ -97,18 +98,30 @@ def _case(name: str, texts: Any, duplicates: list[str], rows: Sequence[Rule]) ->
     return Verdict(found.reasons, (*found.notes, *unknown))
 
 
-def _looked(facts: Facts, unit: Unit, look: Look) -> Facts:
+def _looked(facts: Facts, flagset: FlagSet, unit: Unit, look: Look) -> Facts:
     """The same with what lies in the unit's directories, where nobody has said it."""
-    from stoker.serving.checking.surroundings import draft_of, model_of
+    from stoker.serving.checking.surroundings import model_of
 
     model = None if facts.files else look(model_of(unit) or "")
-    draft = None if facts.draft else look(draft_of(unit) or "")
     return replace(
         facts,
         files=model.files if model else facts.files,
         model=facts.model or (model.model if model else None),
-        draft=draft.draft if draft else facts.draft,
+        draft=facts.draft or _draft(flagset, unit, look),
     )
+
+
+def _draft(flagset: FlagSet, unit: Unit, look: Look) -> Draft | None:
+    """The draft that lies there; of one that is yet to be copied under other names, the copy."""
+    from stoker.serving.checking.surroundings import draft_of
+    from stoker.serving.weights.renaming import renamed
+
+    path = draft_of(unit) or ""
+    there = look(path)
+    if there or not flagset.draft:
+        return there.draft if there else None
+    source = look(flagset.draft.renamed_from)
+    return renamed(source.draft, path) if source else None
 
 
 def _refuse(problems: list[str]) -> None:
