@@ -3,19 +3,23 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from stoker.serving.catalogue import recorded
+from stoker.serving.catalogue import agreement, recorded
+from stoker.serving.catalogue.catalogue import Catalogue
 from stoker.serving.catalogue.parsing import parse
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.flags import environment, speculation
+from stoker.serving.flags.spans import shortened
 from stoker.serving.flags.told import reason
 
 
 def check(question: Question) -> Iterator[Reason]:
     """Of one server. A version that nobody recorded is read as the nearest one that was."""
+    catalogue = question.catalogue or recorded.nearest(question.sglang)
     if question.catalogue is None:
         yield _unrecorded(question.sglang)
-    catalogue = question.catalogue or recorded.nearest(question.sglang)
+    elif other := _other(question.sglang, catalogue):
+        yield other
     parsed, problems = parse(question.words, catalogue)
     for problem in problems:
         yield reason(problem, catalogue)
@@ -31,3 +35,17 @@ def _unrecorded(version: str) -> Reason:
         f"what SGLang {version} knows was never recorded: its flags are read as those of {nearest}",
         f"make flags VERSION={version}",
     )
+
+
+def _other(version: str, installed: Catalogue) -> Reason | None:
+    """What is installed is not what it should be: what is installed counts, but it is told."""
+    known = recorded.load(version)
+    if installed.sglang != version:
+        said = f"SGLang {installed.sglang} is installed where {version} should be"
+    elif known is None or known.digest == installed.digest:
+        return None
+    else:
+        differ = agreement.differences(known, installed)
+        said = f"the installed SGLang {version} is not as it was published: {shortened(differ, 3)}"
+    do = "install it anew from its lock, or keep in mind that somebody changed it"
+    return Reason("catalogue_differs", "warn", said, do)

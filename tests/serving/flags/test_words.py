@@ -1,12 +1,15 @@
 """A wrong flag is named with the right one."""
 
+from dataclasses import replace
+
 import pytest
 
 from stoker.serving.catalogue import recorded
+from stoker.serving.flags import check
 from stoker.serving.flags.nearness import nearest
 from stoker.serving.flags.renames import company, known_to, rows
 from stoker.serving.flags.spans import span
-from tests.serving.flags.asked import only, reasons
+from tests.serving.flags.asked import only, question, reasons
 
 RENAMED = [
     ("--mamba-scheduler-strategy", "0.5.23", "--mamba-radix-cache-strategy"),
@@ -148,6 +151,20 @@ def test_a_version_that_nobody_recorded_is_read_as_the_nearest() -> None:
     assert "those of 0.5.23" in unknown.message
     assert unknown.hint == "make flags VERSION=0.5.99"
     assert flag.name == "flag_unknown"
+
+
+def test_an_installed_sglang_that_somebody_changed_is_told_with_what_is_other() -> None:
+    asked = question("--enable-metrics")
+    assert asked.catalogue
+    fewer = replace(asked.catalogue, options=asked.catalogue.options[1:], digest="another")
+    (reason,) = check(replace(asked, catalogue=fewer))
+    assert (reason.name, reason.severity) == ("catalogue_differs", "warn")
+    assert f"{asked.catalogue.options[0].names[0]} is not installed" in reason.message
+
+
+def test_another_version_than_the_flag_sets_is_told() -> None:
+    (reason,) = check(replace(question(), sglang="0.5.11"))
+    assert reason.message == "SGLang 0.5.12 is installed where 0.5.11 should be"
 
 
 def test_versions_that_follow_each_other_are_one_range() -> None:
