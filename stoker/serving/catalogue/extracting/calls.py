@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, Iterator, List
 
-from stoker.serving.catalogue.extracting.literals import Klass, Reader, Unresolved
+from stoker.serving.catalogue.extracting.classes import Klass, Unresolved
+from stoker.serving.catalogue.extracting.literals import Reader
 from stoker.serving.catalogue.extracting.row import (
     Row,
     choices,

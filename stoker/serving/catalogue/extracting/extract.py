@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 from stoker.serving.catalogue.extracting import calls, environment, fields, source
-from stoker.serving.catalogue.extracting.literals import Klass, Reader, within
-from stoker.serving.catalogue.extracting.modules import Modules
+from stoker.serving.catalogue.extracting.classes import Klass
+from stoker.serving.catalogue.extracting.literals import Reader
+from stoker.serving.catalogue.extracting.modules import Modules, within
 from stoker.serving.catalogue.extracting.row import Row, literal
 
 Document = Dict[str, Any]

@@ -6,7 +6,8 @@ import ast
 from typing import Any, Dict, Iterator, List, Tuple
 
 from stoker.serving.catalogue.extracting import calls
-from stoker.serving.catalogue.extracting.literals import Klass, Reader
+from stoker.serving.catalogue.extracting.classes import Klass
+from stoker.serving.catalogue.extracting.literals import Reader
 from stoker.serving.catalogue.extracting.modules import Modules
 from stoker.serving.catalogue.extracting.row import Row, literal
 

@@ -3,55 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
-from dataclasses import dataclass
 from typing import Any, Dict, List
 
-from stoker.serving.catalogue.extracting.modules import Module, Modules, take
+from stoker.serving.catalogue.extracting.classes import Klass, Member, Unresolved
+from stoker.serving.catalogue.extracting.modules import Module, Modules, within
 
 _COLLECTORS = {"list", "set", "tuple", "frozenset", "sorted"}
-_ENUMS = {"Enum", "IntEnum", "StrEnum", "IntFlag", "Flag"}
-
-
-class Unresolved(Exception):
-    """Only the running program knows it."""
-
-
-@dataclass(frozen=True)
-class Klass:
-    """A class, for what is written in its body."""
-
-    module: Module
-    node: ast.ClassDef
-
-    @property
-    def enum(self) -> bool:
-        """Whether its attributes are members."""
-        return any(ast.unparse(base).split(".")[-1] in _ENUMS for base in self.node.bases)
-
-    def has(self, name: str) -> bool:
-        """Whether its body gives this name a value."""
-        try:
-            return self.attribute(name) is not None
-        except Unresolved:
-            return False
-
-    def attribute(self, name: str) -> ast.expr:
-        """The expression that its body gives this name."""
-        for node in self.node.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-                return node.value
-            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value:
-                return node.value
-        raise Unresolved(f"{self.node.name}.{name}")
-
-
-@dataclass(frozen=True)
-class Member:
-    """A member of an enumeration."""
-
-    name: str
-    value: Any
 
 
 class Reader:
@@ -227,21 +184,6 @@ class Reader:
         if not isinstance(last, ast.Return) or last.value is None:
             raise Unresolved(name)
         return Reader(self.modules, within(*found)).value(last.value)
-
-
-def within(module: Module, function: ast.AST) -> Module:
-    """The module as a function of it sees it: its own imports and names first."""
-    seen = dataclasses.replace(
-        module,
-        assigned=dict(module.assigned),
-        imported=dict(module.imported),
-        classes=dict(module.classes),
-        functions=dict(module.functions),
-    )
-    for node in getattr(function, "body", []):
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.ImportFrom)):
-            take(seen, node)
-    return seen
 
 
 def plain(value: Any) -> Any:

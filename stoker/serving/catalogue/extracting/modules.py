@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Dict, Optional, Tuple
 
@@ -88,6 +89,21 @@ def take(module: Module, node: ast.stmt) -> None:
         for inner in node.body:  # `if TYPE_CHECKING:` and the like, where nothing else says it
             if isinstance(inner, ast.ImportFrom):
                 take(module, inner)
+
+
+def within(module: Module, function: ast.AST) -> Module:
+    """The module as a function of it sees it: its own imports and names first."""
+    seen = dataclasses.replace(
+        module,
+        assigned=dict(module.assigned),
+        imported=dict(module.imported),
+        classes=dict(module.classes),
+        functions=dict(module.functions),
+    )
+    for node in getattr(function, "body", []):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.ImportFrom)):
+            take(seen, node)
+    return seen
 
 
 def _origin(module: Module, node: ast.ImportFrom) -> str:

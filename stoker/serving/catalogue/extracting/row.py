@@ -6,7 +6,8 @@ import ast
 import re
 from typing import Any, Dict, List
 
-from stoker.serving.catalogue.extracting.literals import Reader, Unresolved, plain
+from stoker.serving.catalogue.extracting.classes import Unresolved
+from stoker.serving.catalogue.extracting.literals import Reader, plain
 
 Row = Dict[str, Any]
 USUAL: Row = {
