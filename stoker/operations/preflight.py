@@ -7,30 +7,21 @@ from typing import Any
 from pyinfra import logger
 from pyinfra.api import OperationError
 
-from stoker.facts.catalogue import InstalledCatalogue
-from stoker.facts.interpreter import Interpreter
-from stoker.facts.machine import MachineLimits
-from stoker.facts.model_files import ModelDirectories
-from stoker.facts.versions import Versions
+from stoker.operations.surveying import FLAGSETS, Survey, survey
 from stoker.refused import Refused
-from stoker.serving import memory, rules
-from stoker.serving.checking import surroundings, told
+from stoker.serving import rules
+from stoker.serving.checking import told
 from stoker.serving.checking.judging import judge
-from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Verdict
 from stoker.serving.checking.served import joined
-from stoker.serving.checking.surroundings import Surroundings, draft_of, model_of
 from stoker.serving.deployment import Deployment
 from stoker.serving.evidence import file, states
 from stoker.serving.evidence.checked import Checked
-from stoker.serving.evidence.fingerprint import NONE
-from stoker.serving.evidence.taking import fingerprint
-from stoker.serving.flagset import FlagSet
 from stoker.serving.unit import Unit
 
-# Of the working directory, as pyinfra's own files are: a site is a directory of its own.
-FLAGSETS, KNOWN_BAD = Path("group_data/flagsets"), Path("group_data/known_bad.yaml")
-PROVED = ("measured",)
+KNOWN_BAD = Path("group_data/known_bad.yaml")
+"""Of the working directory, as the flag sets are."""
+MEASURED = "measured"
 CANDIDATE = "try it as a candidate: --data candidate=yes"
 
 
@@ -43,100 +34,53 @@ def require(
     evidence on this machine and no candidate is wanted.
     """
     try:
-        every = deployment.units(host.get_fact(Interpreter).python)
-        around = read(host, every)
-        flagsets = {flagset.name: flagset for flagset, _ in deployment.flagsets}
-        questions = _questions(around, every, units)
-        verdicts = _verdicts(around, flagsets, units, questions)
-        checked = _checked(around, flagsets, units, questions)
+        seen = survey(host, deployment, {unit.name for unit in units})
+        verdicts, checked = _verdicts(seen, units), seen.checked(units)
     except Refused as error:
         raise OperationError(str(error)) from error
-    _tell(host, verdicts, checked)
+    for name, verdict in verdicts.items():
+        for line in _remarks(verdict, checked[name]):
+            host.log(f"{name}: {line}", log_func=logger.info)
     wrong = [*_refusals(verdicts, units), *(() if candidate else _unproved(checked))]
     if wrong:
         raise OperationError("\n".join([*wrong, "nothing was touched"]))
     return checked
 
 
-def read(host: Any, units: Sequence[Unit]) -> Surroundings:
-    """The machine as it is now."""
-    venvs = tuple(dict.fromkeys(unit.venv for unit in units))
-    limits = host.get_fact(MachineLimits)
-    found = {venv: host.get_fact(Versions, venv=str(venv)) for venv in venvs}
-    known = {venv: host.get_fact(InstalledCatalogue, venv=str(venv)) for venv in venvs}
-    paths, user = surroundings.paths_of(units), units[0].user if units else ""
-    return Surroundings(
-        host=limits.host(limits.units),
-        machines={venv: machine for venv, machine in found.items() if machine},
-        catalogues={venv: catalogue for venv, catalogue in known.items() if catalogue},
-        directories=host.get_fact(ModelDirectories, paths=paths, user=user) if paths else {},
-        used_gb={unit: size / 1e9 for unit, size in limits.units.items()},
-    )
+def unmeasured(host: Any, deployment: Deployment, units: Sequence[Unit]) -> dict[str, Checked]:
+    """The flag sets of these units, which serve, that have no evidence on this machine as it is.
+
+    Evidence in which the same parts are unknown proves nothing, but another one would not either.
+    Raises `Refused` if an evidence file cannot be used.
+    """
+    checked = survey(host, deployment, ()).checked(units)
+    last = {name: one.record.fingerprint for name, one in checked.items() if one.record}
+    return {name: one for name, one in checked.items() if last.get(name) != one.fingerprint}
 
 
-def _questions(
-    around: Surroundings, every: Sequence[Unit], units: Sequence[Unit]
-) -> dict[str, Question]:
-    found = around.questions(every, {unit.name for unit in units})
-    return {unit.name: question for unit, question in zip(every, found, strict=True)}
+def remarks(deployment: Deployment) -> Iterator[str]:
+    """Of flag sets that serve and that nobody has measured anywhere; no machine is looked at."""
+    for flagset, _ in deployment.flagsets:
+        try:
+            records = file.load(FLAGSETS, flagset.name)
+        except Refused as error:
+            yield from str(error).splitlines()
+            continue
+        if not records:
+            why = states.unproved(flagset.status)
+            yield f"{flagset.name} serves, but {why}; to measure it: --data candidate=yes"
 
 
-def _verdicts(
-    around: Surroundings,
-    flagsets: Mapping[str, FlagSet],
-    units: Iterable[Unit],
-    questions: Mapping[str, Question],
-) -> dict[str, Verdict]:
+def _verdicts(seen: Survey, units: Iterable[Unit]) -> dict[str, Verdict]:
     """Flag set -> what is said of its units, the same of several once."""
     rows = rules.load(KNOWN_BAD)
     found: dict[str, list[Verdict]] = {}
     for unit in units:
-        verdict = judge(questions[unit.name], rows, flagsets[unit.flagset].waivers)
-        room = Verdict((*verdict.reasons, *around.room(unit)), verdict.notes)
+        waivers = seen.flagsets[unit.flagset].waivers
+        verdict = judge(seen.questions[unit.name], rows, waivers)
+        room = Verdict((*verdict.reasons, *seen.around.room(unit)), verdict.notes)
         found.setdefault(unit.flagset, []).append(room)
     return {name: joined(verdicts) for name, verdicts in found.items()}
-
-
-def _checked(
-    around: Surroundings,
-    flagsets: Mapping[str, FlagSet],
-    units: Iterable[Unit],
-    questions: Mapping[str, Question],
-) -> dict[str, Checked]:
-    firsts = {unit.flagset: unit for unit in reversed(tuple(units))}
-    return {
-        name: _of(around, flagsets[name], unit, questions[unit.name])
-        for name, unit in firsts.items()
-    }
-
-
-def _of(around: Surroundings, flagset: FlagSet, unit: Unit, question: Question) -> Checked:
-    model, draft = around.files_of(model_of(unit)), around.files_of(draft_of(unit))
-    drafted = question.parsed.get("speculative_draft_model_path")
-    print_ = fingerprint(
-        unit,
-        flagset.env,
-        around.machines.get(unit.venv),
-        model.files.revision if model else None,
-        (draft.files.revision if draft else None) if drafted else NONE,
-    )
-    standing = states.standing(flagset.status, file.load(FLAGSETS, flagset.name), print_)
-    predicted = memory.predict(question)
-    return Checked(
-        flagset=flagset,
-        fingerprint=print_,
-        state=standing.state,
-        record=standing.record,
-        differences=standing.differences,
-        parsed=question.parsed,
-        prediction=predicted,
-    )
-
-
-def _tell(host: Any, verdicts: Mapping[str, Verdict], checked: Mapping[str, Checked]) -> None:
-    for name, verdict in verdicts.items():
-        for line in _remarks(verdict, checked[name]):
-            host.log(f"{name}: {line}", log_func=logger.info)
 
 
 def _remarks(verdict: Verdict, checked: Checked) -> Iterator[str]:
@@ -159,15 +103,7 @@ def _refusals(verdicts: Mapping[str, Verdict], units: Sequence[Unit]) -> Iterato
 
 def _unproved(checked: Mapping[str, Checked]) -> Iterator[str]:
     for name, one in checked.items():
-        if one.state not in PROVED:
-            yield f"cannot bring up {name}: {why_unproved(one)}; {CANDIDATE}"
-
-
-def why_unproved(checked: Checked) -> str:
-    """`it is only reported (by the operators), and no run of ours has measured it here`."""
-    if checked.state == "stale":
-        return f"its evidence is stale ({', '.join(checked.differences)})"
-    status = checked.flagset.status
-    if status is None:
-        return "nobody has said of it that it works, and no run of ours has measured it"
-    return f"it is only reported (by {status.by}), and no run of ours has measured it here"
+        if one.state == MEASURED:
+            continue
+        why = states.unproved(one.flagset.status, one.differences)
+        yield f"cannot bring up {name}: {why}; {CANDIDATE}"

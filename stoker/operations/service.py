@@ -2,13 +2,15 @@
 
 from collections.abc import Generator
 
-from pyinfra import host
+from pyinfra import host, logger
 from pyinfra.api import FunctionCommand, QuoteString, StringCommand, operation
 from pyinfra.api.command import PyinfraCommand
 
 from stoker.facts.timers import Timer
+from stoker.operations import preflight
 from stoker.operations.atomic import written
 from stoker.operations.changing import Change, change
+from stoker.operations.measuring import measure
 from stoker.operations.refusal import refused
 from stoker.operations.standing import differing, machine, states, units_of
 from stoker.operations.switching import state_of
@@ -18,6 +20,7 @@ from stoker.serving.changing.lease import Lease
 from stoker.serving.deployment import Deployment
 from stoker.serving.following import Patience
 from stoker.serving.rendering import File, support_of
+from stoker.serving.unit import Unit
 
 Commands = Generator[PyinfraCommand, None, None]
 
@@ -62,7 +65,8 @@ def serving(
     + lease: for how long a run that shows no sign of life may still be alive
 
     Restarts exactly those that are to run something else, one at a time where they serve already,
-    and puts back what served before where one fails. Units that nobody wants go last.
+    and puts back what served before where one fails. Units that nobody wants go last. Where there
+    is nothing to change, a candidate without evidence is measured as it is.
     """
     try:
         found = machine(host, wanted)
@@ -71,10 +75,25 @@ def serving(
         return
     left = state_of(host).open
     if found.plan.nothing and not (found.emptied or found.reload or left):
-        host.noop(f"{len(found.units)} unit(s) serve")
+        yield from _left_as_they_are(wanted, found.units, candidate)
         return
     wish = Change(wanted, stop_foreign, candidate, patience or Patience(), lease or Lease())
     yield FunctionCommand(change, [wish], {})
+
+
+def _left_as_they_are(wanted: Deployment, units: tuple[Unit, ...], candidate: bool) -> Commands:
+    """They serve. What was asked for as a candidate is measured where it is, if nobody has yet."""
+    try:
+        asked = preflight.unmeasured(host, wanted, units) if candidate else {}
+    except Refused as error:
+        yield refused(error)
+        return
+    if asked:
+        yield FunctionCommand(measure, [wanted, units], {})
+        return
+    for line in preflight.remarks(wanted):
+        host.log(line, log_func=logger.warning)
+    host.noop(f"{len(units)} unit(s) serve")
 
 
 def _is_unit(file: File) -> bool:

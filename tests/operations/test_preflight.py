@@ -138,6 +138,33 @@ def test_a_check_that_fails_of_itself_lets_nothing_pass(monkeypatch: pytest.Monk
     assert "cannot check the memory of tiny: KeyError" in refusal()
 
 
+def put_evidence(fingerprint: Any) -> None:
+    path = file.path_of(preflight.FLAGSETS, "tiny")
+    path.parent.mkdir(parents=True)
+    path.write_text(file.text_of("tiny", [record(fingerprint=fingerprint)]))
+
+
+@pytest.mark.parametrize("facts", [{}, {Versions: None}], ids=["all known", "much unknown"])
+def test_what_serves_and_was_measured_just_so_is_not_measured_again(facts: dict[Any, Any]) -> None:
+    wanted = Deployment(((flagset(), release()),))
+    host, units = FakeHost(FACTS | facts), wanted.units("3.11")
+    (one,) = preflight.unmeasured(host, wanted, units).values()
+    put_evidence(one.fingerprint)
+    assert preflight.unmeasured(host, wanted, units) == {}
+    moved = FakeHost(FACTS | {Versions: Machine("0.5.12", driver="590.1")})
+    assert [*preflight.unmeasured(moved, wanted, units)] == ["tiny"]
+
+
+def test_of_what_serves_unmeasured_a_line_tells_and_of_what_is_measured_none() -> None:
+    wanted = Deployment(((flagset(), release()),))
+    assert list(preflight.remarks(wanted)) == [
+        "tiny serves, but it is only reported (by us), and no run of ours has measured it here; "
+        "to measure it: --data candidate=yes"
+    ]
+    put_evidence(record().fingerprint)
+    assert list(preflight.remarks(wanted)) == []
+
+
 def test_a_flag_that_the_installed_sglang_does_not_know_is_refused_for_real() -> None:
     told = refusal({"flags": {"device": "cpu", "num-speculative-tokens": 16}})
     assert "refuse flag_unknown: " in told and "--speculative-num-draft-tokens" in told

@@ -13,7 +13,7 @@ from stoker.facts.staging import Stages
 from stoker.facts.startup import Answer, Tokens
 from stoker.facts.switch import Switch, SwitchState
 from stoker.facts.timers import Timer, TimerState
-from stoker.operations import removal, service
+from stoker.operations import measuring, preflight, removal, service
 from stoker.operations.standing import machine
 from stoker.serving.changing.planning import Plan, Step
 from stoker.serving.deployment import Deployment
@@ -116,6 +116,23 @@ def test_only_the_shared_file_that_differs_is_written() -> None:
     uploads = [c.dest for c in commands if isinstance(c, FileUploadCommand)]
     assert uploads == [f"{path}.stoker-new"]
     assert words(commands)[-1] == "systemctl daemon-reload"
+
+
+def test_what_serves_is_measured_where_it_is_if_that_is_asked_for_and_nobody_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deployment = wanted()
+    found: dict[str, Any] = {"tiny": object()}
+    monkeypatch.setattr(preflight, "unmeasured", lambda *_: found)
+    with here(facts(deployment)) as host:
+        (command,) = list(service.serving._inner(deployment, candidate=True))
+        assert command.function is measuring.measure
+        found.clear()
+        assert list(service.serving._inner(deployment, candidate=True)) == []
+        found["tiny"] = object()
+        assert list(service.serving._inner(deployment)) == []
+    assert len(host.noops) == 2
+    assert all("tiny serves, but it is only reported" in line for line in host.said)
 
 
 @pytest.mark.parametrize(("mark", "left"), [(".staged", []), ("config.json", ["m"])])

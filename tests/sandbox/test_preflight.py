@@ -91,3 +91,17 @@ def test_a_server_that_runs_unchanged_is_not_failed_for_its_state(at: Ward) -> N
     run = at.site.deploy("candidate=no", at.wants(flag_set()))
     assert (run.rc, run.changed) == (0, 0), run.text
     assert process(at) == before
+
+
+def test_a_server_that_serves_is_measured_where_it_is_when_asked_for(at: Ward) -> None:
+    evidence = at.site.path / "group_data/flagsets/evidence/one.yaml"
+    evidence.unlink()
+    before = process(at)
+    quiet = at.site.deploy("candidate=no", at.wants(flag_set()))
+    assert (quiet.rc, quiet.changed) == (0, 0), quiet.text
+    assert "one serves, but it is only reported (by tests)" in quiet.text
+    assert at.deploy(flag_set()).rc == 0
+    assert "records:" in evidence.read_text()
+    assert process(at) == before
+    again = at.deploy(flag_set())
+    assert (again.rc, again.changed) == (0, 0), again.text

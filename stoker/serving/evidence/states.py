@@ -30,6 +30,18 @@ class Standing:
         return f"{self.state}: {moved}" if moved else self.state
 
 
+def unproved(status: Status | None, differences: Sequence[str] = ()) -> str:
+    """Why a flag set is not measured: `its evidence is stale (driver 580.65 -> 580.95)`.
+
+    `differences`: between its evidence and this machine; empty: it has none.
+    """
+    if differences:
+        return f"its evidence is stale ({', '.join(differences)})"
+    if status is None:
+        return "nobody has said of it that it works, and no run of ours has measured it"
+    return f"it is only reported (by {status.by}), and no run of ours has measured it here"
+
+
 def standing(status: Status | None, records: Sequence[Record], now: Fingerprint) -> Standing:
     """`records`: the newest first. `status`: what the flag set's own file says."""
     compared = [(differences(record.fingerprint, now), record) for record in records]
