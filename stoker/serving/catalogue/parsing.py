@@ -50,7 +50,9 @@ def parse(words: Sequence[str], catalogue: Catalogue | None) -> tuple[Parsed, tu
     reading = _Reading(spellings(catalogue or recorded.nearest(recorded.versions()[-1])))
     reading.read(list(words))
     reading.close()
-    values = {option.dest: option.default for option in reading.spellings.options}
+    # An old name shares its dest with the new one, and has another default or none.
+    oldest_first = sorted(reading.spellings.options, key=lambda option: not option.deprecated)
+    values = {option.dest: option.default for option in oldest_first}
     parsed = Parsed(both(values | reading.values), frozenset(both(dict(reading.seen))))
     return parsed, tuple(reading.problems) if catalogue else ()
 

@@ -111,6 +111,13 @@ def test_a_value_has_its_old_and_its_new_name_in_every_version(version: str) -> 
     assert parsed.get("mamba_scheduler_strategy") == parsed.get("mamba_radix_cache_strategy")
 
 
+def test_an_old_name_does_not_take_the_default_of_the_new_one_away() -> None:
+    assert read(version="0.5.19")[0].get("speculative_attention_mode") == "prefill"
+    for option in known("0.5.14").options:
+        if option.default is not None and not option.deprecated:
+            assert read(version="0.5.14")[0].get(option.dest) == option.default
+
+
 def test_a_beginning_that_fits_one_option_is_that_option() -> None:
     parsed, (problem,) = read("--tp", "2")
     assert parsed.get("tp_size") == 2
