@@ -51,10 +51,13 @@ def verdict(
     from stoker.serving.loading import validated
 
     data, duplicates = document.read(text)
-    flagset, problems = validated(data, stem or str(data.get("name")), duplicates)
-    if flagset is None or problems:
-        return Verdict(tuple(map(_invalid, problems)))
-    return of_flagset(flagset, facts or Facts(), rows, look)
+    name = stem or str(data.get("name"))
+    flagset, problems = validated(data, name, duplicates)
+    if problems:
+        # What is wrong in one place hides nothing that is wrong in another.
+        flagset, _ = validated(_sound(data, problems), name)
+    found = of_flagset(flagset, facts or Facts(), rows, look) if flagset else Verdict()
+    return Verdict((*map(_invalid, problems), *found.reasons), found.notes)
 
 
 def of_flagset(
@@ -122,6 +125,19 @@ def _draft(flagset: FlagSet, unit: Unit, look: Look) -> Draft | None:
         return there.draft if there else None
     source = look(flagset.draft.renamed_from)
     return renamed(source.draft, path) if source else None
+
+
+def _sound(data: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+    """The file's data without the flags and variables that it may not name, or in full."""
+    from stoker.serving.flagset import ABBREVIATED
+
+    left = {key: dict(data[key]) for key in ("flags", "env") if isinstance(data.get(key), dict)}
+    for problem in problems:
+        section, _, key = problem.partition(":")[0].partition(".")
+        value = left.get(section, {}).pop(key, None)
+        if section == "flags" and key in ABBREVIATED:
+            left[section].setdefault(ABBREVIATED[key], value)
+    return {**data, **left}
 
 
 def _refuse(problems: list[str]) -> None:

@@ -25,6 +25,7 @@ class Card:
     source: str
 
 
+@functools.cache
 def card(kind: str | None) -> Card | None:
     """The row for a GPU's name; None: nobody knows that card."""
     told = " ".join(re.split(r"[^a-z0-9]+", (kind or "").lower()))
