@@ -61,3 +61,13 @@ def test_a_wrong_flag_set_ends_the_run_in_words_before_anything_is_touched(site:
     assert result.returncode == 1
     assert "qwen.yaml: there is no such flag set; there are: glm-5-nvfp4" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_flag_set_that_cannot_work_ends_the_run_before_any_host_is_asked(site: Path) -> None:
+    result = dry(site, ["sandbox-mistyped"])
+    assert result.returncode == 1
+    assert "cannot use these flag sets; correct them:" in result.stderr
+    assert "refuse flag_unknown: SGLang 0.5.12 has no option --num-spec" in result.stderr
+    assert "--speculative-num-draft-tokens" in result.stderr
+    assert "Place what says why a server died" not in result.stderr
+    assert "Traceback" not in result.stderr
