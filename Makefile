@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-crash bench-check bench-full record memory lock tables flags requirements down
+  scenarios bench bench-recovery bench-rollback bench-crash bench-check bench-full record memory lock tables flags requirements down
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -83,6 +83,9 @@ bench: $(VENV)/.complete ## Stoker beside pct exec, Ansible and work by hand: se
 
 bench-recovery: $(VENV)/.complete ## who holds a GPU, and from stuck to serving: three minutes
 	$(BIN)/python -m tests.bench --recovery
+
+bench-rollback: $(VENV)/.complete ## from a candidate's death to the server before: three minutes
+	$(BIN)/python -m tests.bench --rollback
 
 bench-crash: $(VENV)/.complete ## how fast a log comes to its cause: a minute
 	$(BIN)/python -m tests.bench --crash

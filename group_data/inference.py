@@ -6,6 +6,9 @@ service_user = "sglang"
 # Stop an SGLang that somebody started by hand when it holds our port or GPU?
 stop_foreign = False
 
+# How many installed SGLang versions stay that no unit, no switch and no process uses any more.
+# venvs_kept = 3
+
 # What recover.py may do to a container beyond ending what holds its GPUs. All of it is off by
 # itself; a container with servers and nothing else may well be restarted:
 # recovery = {"allow_restart": True}

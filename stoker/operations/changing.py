@@ -74,8 +74,7 @@ class _Course:
         for number, step in enumerate(plan.steps):
             with _said_untouched(plan.steps[number + 1 :]):
                 self._take(step)
-        kept = {unit.stage.destination for unit in self.found.units if unit.stage}
-        remove(self.host, plan.leftover, self.found.emptied, kept)
+        remove(self.host, (*plan.leftover, *self.found.emptied), self.found.stale)
 
     def _require(self, plan: Plan) -> None:
         """Everything that can be known before anything is touched."""
@@ -120,7 +119,7 @@ class _Course:
             told = put_back(switching, journal, before, self.units, self.wish.patience)
             raise OperationError("\n".join([str(error), *told])) from error
         self.proofs.record(comes)
-        remove(self.host, step.goes, {}, set())
+        remove(self.host, step.goes)
 
     def _switch(self, comes: tuple[Unit, ...], journal: Journal, switching: Switching) -> None:
         switching.apply()

@@ -16,6 +16,8 @@ from stoker.serving.changing.journal import Journal
 from stoker.serving.following import Patience
 from stoker.serving.unit import Unit
 
+_UNDONE = "the container had put back by itself what was before: it had heard nothing of this run"
+
 
 @dataclass(frozen=True)
 class Former:
@@ -44,7 +46,7 @@ def put_back(
     names = ", ".join(journal.units)
     host.log(f"{names}: failed; putting back what was before", log_func=logger.warning)
     try:
-        switching.undo()
+        early = [] if switching.undo() else [f"{names}: {_UNDONE}"]
         forget(host)
     except OperationError as error:
         return str(error).splitlines()
@@ -53,11 +55,11 @@ def put_back(
         follow(host, ran, patience)
     except OperationError as error:
         said = f"{', '.join(journal.ran)}: put back as before this run, but not all of it serves:"
-        return [said, *str(error).splitlines(), *_still(journal, before)]
+        return [*early, said, *str(error).splitlines(), *_still(journal, before)]
     again = ", ".join(journal.ran)
     answers = "answers" if len(ran) == 1 else "answer"
     served = [f"put back: {again} {answers} again, as before this run"] if ran else []
-    return [*served, *_still(journal, before)]
+    return [*early, *served, *_still(journal, before)]
 
 
 def left_by_a_run(host: Any) -> None:

@@ -1,6 +1,6 @@
 """Units that nobody wants: stopped, and gone with their files, their reports and their models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,18 +17,18 @@ rm -rf -- "$1.partial"
 """
 
 
-def remove(host: Any, units: Iterable[str], emptied: Mapping[str, str], kept: set[str]) -> None:
-    """Servers, and staging units with the places they fill, but for places that are `kept`."""
-    names = (*units, *emptied)
-    if not names:
-        return
-    # A copy that is still being made ends too, or it would go on filling the memory.
-    take_down(host, names)
+def remove(host: Any, units: Iterable[str], places: Iterable[str] = ()) -> None:
+    """Servers and staging units, and the places in memory that nobody serves a model from."""
+    names = tuple(units)
+    if names:
+        # A copy that is still being made ends too, or it would go on filling the memory.
+        take_down(host, names)
     # The staging unit's file is what knows of the copy, so it goes last.
-    for place in sorted({*emptied.values()} - kept):
+    for place in sorted(places):
         _run(host, unstaged(place))
-    _run(host, forgotten(names))
-    systemctl(host, "daemon-reload")
+    if names:
+        _run(host, forgotten(names))
+        systemctl(host, "daemon-reload")
 
 
 def forgotten(units: Iterable[str]) -> StringCommand:

@@ -34,10 +34,16 @@ class Machine:
     plan: Plan
 
     @property
-    def emptied(self) -> dict[str, str]:
+    def emptied(self) -> tuple[str, ...]:
         """Of the staging units those that nobody wants any more."""
         wanted = {unit.stage.name for unit in self.units if unit.stage}
-        return {unit: place for unit, place in self.stages.items() if unit not in wanted}
+        return tuple(unit for unit in self.stages if unit not in wanted)
+
+    @property
+    def stale(self) -> frozenset[str]:
+        """Places in memory that hold a model which nobody is going to serve from there."""
+        wanted = {unit.stage.destination for unit in self.units if unit.stage}
+        return frozenset(self.stages.values()) - wanted
 
     @property
     def reload(self) -> bool:

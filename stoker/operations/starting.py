@@ -9,13 +9,16 @@ import gevent
 from pyinfra.api import OperationError, QuoteString, StringCommand
 
 from stoker.facts.startup import Look
-from stoker.operations.following import LOOK_S, PROGRESS_S, Beat, follow, look_at, say
+from stoker.operations.following import PROGRESS_S, Beat, follow, look_at, say
 from stoker.operations.foreign import clear_the_way
 from stoker.serving.following import Patience, waves
 from stoker.serving.unit import Unit
 
 STOP_S = 600
 """Above TimeoutStopSec: systemd has sent KILL long before, so what is left cannot die."""
+
+STOP_LOOK_S = 0.3
+"""Nobody is served meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def take_down(host: Any, names: tuple[str, ...], beat: Beat = lambda: None) -> N
         if now - told >= PROGRESS_S:
             say(host, f"stopping {', '.join(left)}: {now - began:.0f} s")
             told = now
-        gevent.sleep(LOOK_S)
+        gevent.sleep(STOP_LOOK_S)
     # A unit that systemd has never seen cannot be reset; that is no failure.
     systemctl(host, "reset-failed", *names, must=False)
 

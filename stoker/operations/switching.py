@@ -22,17 +22,21 @@ UNDO_LOOK_S = 0.3
 
 
 class Switching:
-    """One switch of one host, from `begin` to `confirm` or `undo`."""
+    """One switch of one host, from `begin` to `confirm` or `undo`.
+
+    Meanwhile it is said in the container again and again that the run lives: as long as the process
+    does, and as long as the run goes on and does not hang in a command.
+    """
 
     def __init__(self, host: Any, lease: Lease) -> None:
         self.host, self.lease = host, lease
-        self._ends = self._allowed = 0.0
+        self._until, self._lost = 0.0, False
         self._keeper: Any = None
 
     def begin(self, journal: Journal) -> None:
         """What is there is kept, what comes lies beside it; nothing has changed yet."""
-        self._ends = time.monotonic() + self.lease.seconds
         self._act("begin", "begin a switch", journal.packed)
+        self.beat()
         self._keeper = gevent.spawn(self._keep)
 
     def apply(self) -> None:
@@ -40,44 +44,40 @@ class Switching:
         self._act("apply", "switch")
 
     def beat(self) -> None:
-        """The run lives."""
-        if self.lease.due(self._ends - time.monotonic()):
-            self._renew(self.lease.seconds)
+        """The run goes on. Raises OperationError if the container has taken it for dead."""
+        self.allow(0)
 
     def allow(self, seconds: float) -> None:
-        """The run lives, and for so long it will wait for one command: meanwhile it is said for it
-        that it lives, and no longer."""
-        self._renew(self.lease.seconds)
-        self._allowed = time.monotonic() + seconds + self.lease.margin_s
+        """The same; and it may wait for one command for so long."""
+        if self._lost:
+            raise OperationError(f"cannot go on with the switch: {_because('renew')}")
+        self._until = time.monotonic() + seconds + self.lease.margin_s
 
     def confirm(self) -> None:
         """What is new stays."""
         self._act("confirm", "confirm the switch")
         self._keeper.kill(block=False)
 
-    def undo(self) -> None:
-        """What was there is there again, and what ran is started."""
+    def undo(self) -> bool:
+        """What was there is there again, and what ran is started; False if that was so before."""
         self._keeper.kill(block=False)
-        act(self.host, "undo", 0)
+        was_open, _ = act(self.host, "undo", 0)
         wait_undone(self.host)
+        return was_open
 
     def _keep(self) -> None:
-        while True:
-            gevent.sleep(self.lease.seconds / 3)
-            if time.monotonic() < self._allowed:
+        while not self._lost:
+            gevent.sleep(self.lease.seconds / 4)
+            if time.monotonic() < self._until:
                 try:
-                    act(self.host, "renew", self.lease.seconds)
+                    done, _ = act(self.host, "renew", self.lease.seconds)
                 except OSError:
-                    # The line is lost; whoever waits for its command hears of it too.
+                    # The line is lost; whoever waits for a command hears of it too.
                     return
+                self._lost = not done
 
-    def _renew(self, seconds: float) -> None:
-        self._ends = time.monotonic() + seconds
-        self._act("renew", "go on with the switch", seconds=seconds)
-
-    def _act(self, verb: str, what: str, stdin: str = "", seconds: float | None = None) -> None:
-        length = self.lease.seconds if seconds is None else seconds
-        done, said = act(self.host, verb, length, stdin)
+    def _act(self, verb: str, what: str, stdin: str = "") -> None:
+        done, said = act(self.host, verb, self.lease.seconds, stdin)
         if not done:
             raise OperationError(f"cannot {what}: {said or _because(verb)}")
 

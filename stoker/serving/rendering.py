@@ -1,5 +1,6 @@
 """The files that a machine's units are made of, and the digest a running server carries."""
 
+import functools
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -50,10 +51,15 @@ def stage_text(stage: Stage) -> str:
 
 def rendered(template: str, **values: object) -> str:
     """A template of the site with these values in their places."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
+    return _environment(TEMPLATES.absolute()).get_template(template).render(**values)
+
+
+@functools.cache
+def _environment(folder: Path) -> Environment:
+    # Kept: compiling a template anew for each unit is most of what a comparison costs.
+    return Environment(
+        loader=FileSystemLoader(folder), undefined=StrictUndefined, keep_trailing_newline=True
     )
-    return environment.get_template(template).render(**values)
 
 
 def digest(unit: Unit) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import check_part, crash_part, recovery_part, report, role_part
+from . import check_part, crash_part, recovery_part, report, role_part, rollback_part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 
@@ -18,6 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--recovery", action="store_true", help="recovery alone, three minutes")
+    parser.add_argument("--rollback", action="store_true", help="rollback alone, three minutes")
     parser.add_argument("--crash", action="store_true", help="the classifier alone, a minute")
     parser.add_argument("--check", action="store_true", help="stoker check alone, ten seconds")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
@@ -35,12 +36,16 @@ def _cache() -> Path:
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
-    asked = {name for name in ("recovery", "crash", "check") if getattr(arguments, name)}
+    asked = {
+        name for name in ("recovery", "rollback", "crash", "check") if getattr(arguments, name)
+    }
     parts = []
     if not asked:
         parts.append(role_part.measured(arguments, work, _cache()))
     if not asked or "recovery" in asked:
         parts.append(recovery_part.measured(arguments, work))
+    if not asked or "rollback" in asked:
+        parts.append(rollback_part.measured(arguments, work))
     if not asked or "crash" in asked:
         parts.append(crash_part.measured())
     if not asked or "check" in asked:

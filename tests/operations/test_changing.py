@@ -235,6 +235,14 @@ def test_files_are_mended_without_a_stop() -> None:
     assert course(host) == ["begin", "apply", "confirm"]
 
 
+def test_a_model_that_moved_leaves_no_copy_behind() -> None:
+    model = {"path": "/dev/shm/m", "staged_from": "/data/m"}
+    there = facts(wanted(**EIGHT, model=model))
+    host = FakeHost({**there, Startup: Looks(), Tokens: answered})
+    assert changed(host, wish(model={**model, "path": "/dev/shm/other"}))
+    assert host.done[-1].endswith("' sh /dev/shm/m")
+
+
 def test_what_nobody_wants_goes_last_with_its_model() -> None:
     model = {"path": "/dev/shm/m", "staged_from": "/data/m"}
     host = FakeHost({**facts(wanted(**EIGHT, model=model)), Startup: Looks(), Tokens: answered})

@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
-from stoker.serving import layout, lock
+from stoker.serving import layout, loading, lock
+from stoker.serving.placement import units_of
+from stoker.serving.rendering import own_files, support_of
 from tests.sandbox.site import ROOT, Run, Site, standing
 from tests.sandbox.standin import Room, pushed
 
@@ -32,9 +34,9 @@ if "inference" in host.groups:
     service()
 """
 _CONTAINER = """
-apt-get update -q >/dev/null && apt-get install -qy --no-install-recommends python3.11 >/dev/null
+apt-get update -q >/dev/null && apt-get install -qy --no-install-recommends python3 >/dev/null
 useradd --system --user-group --home-dir /var/lib/sglang --create-home sglang
-mkdir -p "$venv/bin" "$venv/lib/python3.11/site-packages/sglang" /opt/standin/logs /models/tiny
+mkdir -p "$venv/bin" "$venv/lib/python3.11/site-packages/sglang" /opt/standin/logs
 ln -s /usr/bin/python3.11 "$venv/bin/python"
 echo "home = /usr/bin" > "$venv/pyvenv.cfg"
 """
@@ -67,11 +69,11 @@ class Dying:
         return {
             "name": self.name,
             "sglang": "0.5.12",
-            "model": {"path": "/models/tiny", "served_name": self.name},
+            "model": {"path": "/models/sandbox-tiny", "served_name": self.name},
             "placement": {"layout": "one-per-gpu", "gpus": [self.gpu]},
             "port": 30100 + 9 * self.gpu,
             "flags": {} if env else self.flags,
-            "env": env or dying,
+            "env": {"STANDIN_TOKENS_PER_S": "3000", **env} if env else dying,
             "status": {"state": "reported", "by": "tests", "machine": "none", "note": "stand-in"},
         }
 
@@ -81,6 +83,8 @@ class Ward:
     """A sandbox whose container runs such servers."""
 
     room: Room
+    venv: PurePosixPath
+    """Of the small servers, which is none of SGLang's."""
 
     @property
     def site(self) -> Site:
@@ -92,6 +96,20 @@ class Ward:
             path = self.site.path / "group_data/flagsets" / f"{flagset['name']}.yaml"
             path.write_text(yaml.safe_dump(flagset))
         return f"flagsets={json.dumps([flagset['name'] for flagset in flagsets])}"
+
+    def left(self, *flagsets: dict[str, Any]) -> None:
+        """Their units lie there and are started, without a deploy: nobody undoes what dies."""
+        self.wants(*flagsets)
+        names = [flagset["name"] for flagset in flagsets]
+        loaded = loading.load(self.site.path / "group_data/flagsets", names)
+        units = [unit for one in loaded for unit in units_of(one, self.venv, self.venv / "cuda")]
+        files = (*support_of(units), *own_files(units))
+        self.room.inside(f"mkdir -p {' '.join({str(file.path.parent) for file in files})}")
+        for file in files:
+            pushed(self.site, file.text, str(file.path))
+            self.room.inside(f"chmod {file.mode:o} {file.path}")
+        started = " ".join(unit.name for unit in units)
+        self.room.inside(f"systemctl daemon-reload; systemctl start --no-block {started}")
 
     def deploy(self, *flagsets: dict[str, Any]) -> Run:
         """The service role alone, for these flag sets."""
@@ -124,4 +142,4 @@ def ward(
             pushed(site, source.read_text(), f"{package}/{source.name}")
         for log in logs:
             pushed(site, log.read_text(errors="surrogateescape"), f"{LOGS}/{log.name}")
-        yield Ward(room)
+        yield Ward(room, venv)

@@ -20,13 +20,14 @@ from tests.sandbox.dying import Ward, ward
 
 pytestmark = pytest.mark.sandbox
 INSTANCE = "test-change"
-LEASE_S, IDLE_S = 6, 6
+LEASE_S, IDLE_S = 10, 8
 BACK_S = LEASE_S + 30
 """Until a run that was killed is missed, what it did is put back, and a server has loaded; on a
 machine that is busy with other tests."""
 ALL = range(8)
 UNITS = [f"sglang@{gpu}.service" for gpu in ALL]
-GOOD = {"STANDIN_LOAD_S": "0.5"}
+GOOD = {"STANDIN_LOAD_S": "0.5", "STANDIN_TOKENS_PER_S": "3000"}
+"""With a pace of its own, so that what it measures does not hang on who else is at work here."""
 
 
 def flag_set(env: dict[str, str], **changed: Any) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def flag_set(env: dict[str, str], **changed: Any) -> dict[str, Any]:
     return {
         "name": "eight",
         "sglang": "0.5.12",
-        "model": {"path": "/models/tiny", "served_name": "tiny"},
+        "model": {"path": "/models/sandbox-tiny", "served_name": "tiny"},
         "placement": {"layout": "one-per-gpu", "gpus": [*ALL]},
         "host": "0.0.0.0",
         "port": 30000,
@@ -74,6 +75,43 @@ def digests(at: Ward) -> dict[str, str]:
 def under_way(at: Ward) -> bool:
     """Whether there is a switch that nobody has confirmed or undone."""
     return bool(at.room.inside("ls -d /var/lib/stoker/switch 2>/dev/null", check=False))
+
+
+def with_flags(**flags: Any) -> dict[str, Any]:
+    """The same with flags added; `_` stands for `-`."""
+    new = {name.replace("_", "-"): value for name, value in flags.items()}
+    return flag_set({}, flags={**flag_set({})["flags"], **new})
+
+
+REFUSED = {
+    "a bad flag": (with_flags(num_speculative_tokens=16), "speculative-num-draft-tokens"),
+    "an impossible budget": (
+        with_flags(enable_hierarchical_cache=True, hicache_size=300),
+        "2400",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_work_is_refused_and_nobody_notices(
+    at: Ward, clients: Clients, case: str
+) -> None:
+    before = at.site.status()
+    flagset, told = REFUSED[case]
+    run = at.deploy(flagset)
+    assert run.rc == 1, run.text
+    assert told in run.text, run.text
+    assert "nothing was touched" in run.text
+    assert clients.missed == {}
+    assert at.site.status() == before
+
+
+def test_what_nobody_has_measured_is_not_tried_unasked(at: Ward, clients: Clients) -> None:
+    wanted = at.wants(flag_set({"ROUND": "unasked"}))
+    run = at.site.deploy(wanted, "candidate=no")
+    assert run.rc == 1, run.text
+    assert "--data candidate=yes" in run.text
+    assert clients.missed == {}
 
 
 WAYS = [

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Lease:
-    """A run that shows no sign of life for so long has died, or has lost its way to the machine."""
+    """When a run that switches a server has died, or has lost its way to the machine."""
 
     seconds: float = 90
+    """So long after its last sign of life."""
     margin_s: float = 60
-    """A command that takes so much longer than its time limit hangs."""
-
-    def due(self, left_s: float) -> bool:
-        """Whether it is to be renewed: not at every look, and well before it ends."""
-        return left_s < self.seconds * 0.9
+    """A command that takes so much longer than its time limit hangs, and the run with it."""
