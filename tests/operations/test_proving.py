@@ -77,7 +77,8 @@ class Here(FakeHost):
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test.gevent, "sleep", lambda _: None)
+    # Of this module alone: what tells of the progress would never sleep again.
+    monkeypatch.setattr(under_test, "gevent", SimpleNamespace(sleep=lambda _: None))
 
 
 def unit(port: int) -> Unit:
