@@ -70,6 +70,8 @@ def _alone(directory: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        # By itself: gevent, where it has patched `os`, closes a directory only later.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
