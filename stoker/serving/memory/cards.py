@@ -68,11 +68,6 @@ def is_amd(gpus: Gpus) -> bool:
     return (found := card(gpus.kind)) is not None and found.family == "amd"
 
 
-def is_unified(gpus: Gpus) -> bool:
-    """Whether the GPU shares the machine's memory, whose free part moves by itself."""
-    return (found := card(gpus.kind)) is not None and found.family == "unified"
-
-
 @functools.cache
 def _cards() -> tuple[Card, ...]:
     return tuple(Card(**row) for row in json.loads(_ROWS.read_text(encoding="utf-8"))["cards"])

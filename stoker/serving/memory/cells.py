@@ -51,7 +51,6 @@ def cell(question: Question, settings: Settings) -> Cell | str:
     plain = _latent(model, width) if model.mla else _grouped(model, settings, width)
     if plain is None:
         return "the model's KV heads are not known"
-    index = _index(model) * layers
     index, scaled = _index(model), _scaled(question, model, width)
     return _layered(question, settings, layers, (plain, index, scaled))
 

@@ -27,7 +27,7 @@ def check(
         reasons += host.check(question, settings, prediction, pool, beside)
         reasons += limits.memlock(question, pool)
     reasons += limits.shm(question, settings)
-    reasons += room.check(question, settings, prediction)
+    reasons += room.check(settings, prediction)
     if not on_gpu:
         return tuple(reasons), ()
     reasons += fraction.check(question, settings, prediction)
@@ -49,27 +49,24 @@ def _notes(
     pool: HostPool | str | None,
 ) -> Iterator[str]:
     if isinstance(prediction, str):
-        yield f"how many tokens the KV pool will hold cannot be told: {prediction}"
-    else:
+        what = "how many tokens the KV pool will hold"
+        if not fraction.judged(question, settings, prediction):
+            what += ", and whether --mem-fraction-static leaves enough,"
+        yield f"{what} cannot be told: {prediction}"
+    elif prediction.starts:
         yield told(prediction)
     if isinstance(pool, str):
         yield f"whether host memory suffices cannot be told: {pool}"
     elif pool is not None and host.limit_gb(question) is None:
         yield "whether host memory suffices cannot be told: how much there is is not known"
-    untold = fraction.untold(question, settings, prediction)
-    if untold:
-        yield untold
 
 
 def told(prediction: Prediction) -> str:
-    """What is predicted, as one line."""
+    """What is predicted of a pool that there will be, as one line."""
     about = "" if prediction.logged else "about "
-    if not prediction.starts:
-        return f"predicted: no KV pool ({prediction.sums[0]})"
-    least, most = prediction.after_graphs_gib
     return (
         f"predicted: {about}{prediction.pool.tokens:,} tokens of KV cache, "
-        f"{prediction.left_gib:.1f} GiB of each GPU free beside it, {least:.1f} to {most:.1f} "
+        f"{prediction.left_gib:.1f} GiB of each GPU free beside it, {prediction.after_graphs} "
         f"after the graphs{_less(prediction)}"
     )
 

@@ -21,8 +21,7 @@ def line(prediction: Prediction | str | None, logged: Logged | None) -> str:
             f"real {logged.pool_left_gib:.2f}"
         )
     if left is not None:
-        least, most = prediction.after_graphs_gib
-        told.append(f"{least:.1f} to {most:.1f} after the graphs, real {left:.2f}")
+        told.append(f"{prediction.after_graphs} after the graphs, real {left:.2f}")
     return "; ".join(told)
 
 

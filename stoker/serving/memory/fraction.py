@@ -40,13 +40,11 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
     )
 
 
-def untold(question: Question, settings: Settings, prediction: Prediction | str) -> str | None:
-    """Why the fraction cannot be judged; None: it can, or none is given."""
-    if settings.fraction is None or _left(question, settings, prediction) is not None:
-        return None
-    if isinstance(prediction, str):
-        return f"whether --mem-fraction-static leaves enough cannot be told: {prediction}"
-    return None
+def judged(question: Question, settings: Settings, prediction: Prediction | str) -> bool:
+    """Whether the fraction can be judged; of none, and of one without any pool, there is nothing
+    to judge."""
+    nothing = settings.fraction is None or not isinstance(prediction, str)
+    return nothing or _left(question, settings, prediction) is not None
 
 
 def _left(question: Question, settings: Settings, prediction: Prediction | str) -> float | None:
@@ -91,13 +89,14 @@ def _sums(
     settings: Settings, prediction: Prediction | str, free: float, left: float, wanted: Reserve
 ) -> tuple[str, ...]:
     asked = settings.fraction or 0.0
+    plain = free * (1 - asked)
+    other = f"; {left:.1f} GiB, as the pool is not built to that size"
     sums = (
-        f"{free:.1f} GiB free x (1 - {asked:g}) = {free * (1 - asked):.1f} GiB, "
-        f"{left:.1f} GiB with what caps or enlarges the pool",
+        f"{free:.1f} GiB free x (1 - {asked:g}) = {plain:.1f} GiB"
+        + (other if abs(left - plain) > 0.05 else ""),
         wanted.sum,
         f"refused below {REFUSED:g} x {wanted.sure_mib:,.0f} MiB",
     )
     if isinstance(prediction, str):
         return sums
-    least, most = prediction.after_graphs_gib
-    return *sums, f"after the graphs {least:.1f} to {most:.1f} GiB, as starts like it had"
+    return *sums, f"{prediction.after_graphs} GiB after the graphs, as far as logs of starts tell"

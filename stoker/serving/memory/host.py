@@ -6,6 +6,7 @@ servers, with what SGLang keeps free, against the container's own limit.
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stoker.serving.checking.question import OtherServer, Question
 from stoker.serving.checking.reason import Reason
@@ -36,8 +37,11 @@ def check(
 ) -> Iterator[Reason]:
     """The reasons `host_ram_short` and `hicache_too_small`."""
     least = _least_size(question, settings, prediction, pool)
-    yield from _ram(question, settings, pool, others, least)
-    yield from _small(question, pool, least)
+    short = list(_ram(question, settings, pool, others, least))
+    yield from short
+    # Where the host's memory is short too, a larger size is no way out.
+    for reason in _small(question, pool, least):
+        yield replace(reason, hint=short[0].hint) if short else reason
 
 
 def limit_gb(question: Question) -> tuple[float, str] | None:
@@ -105,8 +109,8 @@ def _fitting(question: Question, pool: HostPool, each: float, least: tuple[int, 
         return _NO_SIZE
     if least and size < least[0] and releases.has(question.sglang, "host_pool_must_exceed"):
         return (
-            f"{_NO_SIZE}, or cap the GPU's pool with --max-total-tokens: {size} would fit, and "
-            f"SGLang wants {least[0]} or more, the GPU's own pool"
+            f"{_NO_SIZE} (there is memory for --hicache-size {size}, and the GPU's own pool wants "
+            f"{least[0]} or more); or make that pool smaller with --max-total-tokens"
         )
     return f"--hicache-size {size} fits"
 

@@ -29,7 +29,7 @@ def memlock(question: Question, pool: HostPool) -> Iterator[Reason]:
         name="memlock_low",
         severity="warn",
         message=f"each rank pins {pool.gb:.0f} GB of host memory for the hierarchical cache, and "
-        f"a process may lock {most:.1f} GB here",
+        f"a process may lock {most:.2g} GB here",
         hint="raise the limit of locked memory (LimitMEMLOCK=infinity in the unit, and the "
         "container's)",
     )

@@ -61,6 +61,12 @@ class Prediction:
         return left - _OTHERS[1] - graphs[1], left - _OTHERS[0] - graphs[0]
 
     @property
+    def after_graphs(self) -> str:
+        """The same in words, without a unit; below 0 there is nothing left."""
+        least, most = (f"{max(0.0, gib):.1f}" for gib in self.after_graphs_gib)
+        return f"{least} to {most}" if least != most else least
+
+    @property
     def least_fraction(self) -> float:
         """Above this --mem-fraction-static the pool is larger than nothing."""
         return self.weights_gib / self.before_gib

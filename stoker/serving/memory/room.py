@@ -3,11 +3,10 @@
 import math
 from collections.abc import Iterator
 
-from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
-from stoker.serving.memory.fraction import REFUSED
 from stoker.serving.memory.prediction import Prediction
 from stoker.serving.memory.settings import Settings
+from stoker.serving.memory.states import GIB
 
 _SURE = 0.95
 """A prediction from static facts is off by less than this; nearer than that is not judged."""
@@ -15,7 +14,7 @@ _DOUBT_GIB = 0.5
 """So much may an estimate of free memory and of weights be wrong."""
 
 
-def check(question: Question, settings: Settings, prediction: Prediction | str) -> Iterator[Reason]:
+def check(settings: Settings, prediction: Prediction | str) -> Iterator[Reason]:
     """The reasons `kv_pool_small` and `context_exceeds_kv`."""
     cap, context = settings.token_cap, settings.context
     if cap is not None and context is not None and cap < context:
@@ -49,8 +48,8 @@ def _none(prediction: Prediction) -> Reason:
         name="kv_pool_small",
         severity="warn" if doubt else "refuse",
         message=f"{prediction.weights_gib:.1f} GiB of weights on each GPU leave no room for a KV "
-        f"pool in {prediction.fraction:.3g} of {prediction.before_gib:.1f} GiB, so SGLang will not "
-        "start (not enough memory, or loaded weights leave none)",
+        f"pool in {prediction.fraction:.3g} of {prediction.before_gib:.1f} GiB: SGLang does not "
+        "start without one",
         hint=_more(prediction),
         sums=prediction.sums[:1],
     )
@@ -99,23 +98,22 @@ def _short(prediction: Prediction) -> Iterator[Reason]:
         severity="refuse" if asked else "warn",
         message=f"the KV pool will hold about {tokens:,} tokens, less than one context of the "
         f"{context:,} {whose}",
-        hint=f"--context-length {_round(tokens)}, or {_more(prediction)}",
+        hint=f"--context-length {_round(tokens)}, or {_more(prediction, context)}",
         sums=prediction.sums,
     )
 
 
-def _more(prediction: Prediction) -> str:
+def _more(prediction: Prediction, context: int = 1) -> str:
+    """How a pool comes to hold so many tokens: by a larger fraction, where none is wanted that
+    would be warned of as above SGLang's own."""
+    gpus = "more GPUs (a higher --tp-size) or smaller weights"
     total = prediction.settings.memory_mib
-    least = math.ceil(prediction.least_fraction * 1000) / 1000
-    gpus = f"more GPUs (--tp-size {prediction.settings.tp * 2}) or smaller weights"
-    if total is None:
+    most = 1 - prediction.reserve.mib / total if total else 0.0
+    tokens = context * prediction.cell.planned / GIB / prediction.before_gib
+    wanted = math.ceil((prediction.least_fraction + tokens) * 100) / 100
+    if prediction.pool.states is not None or wanted > most or wanted <= prediction.fraction:
         return gpus
-    most = 1 - REFUSED * prediction.reserve.sure_mib / total
-    if least >= most or prediction.fraction >= most:
-        return gpus
-    if prediction.starts:
-        return f"a higher --mem-fraction-static, at most {math.floor(most * 100) / 100:g}"
-    return f"--mem-fraction-static above {least:g}, or {gpus}"
+    return f"--mem-fraction-static {wanted:g} to {math.floor(most * 100) / 100:g}, or {gpus}"
 
 
 def _round(tokens: int) -> int:

@@ -70,7 +70,7 @@ def test_predicted_stands_beside_real() -> None:
     told = line(predict(asked("--mem-fraction-static 0.95")), logged)
     assert told == (
         "predicted 594,011 tokens, real 594,600 (0.1 % off); predicted 3.5 GiB left after the "
-        "pool, real 3.70; -0.9 to 3.3 after the graphs, real 2.10"
+        "pool, real 3.70; 0.0 to 3.3 after the graphs, real 2.10"
     )
 
 

@@ -10,6 +10,9 @@ from tests.serving.memory.asked import KIMI, SMALL, asked, reasons
 TEXT = replace(KIMI, arch="DeepseekV3ForCausalLM", multimodal=False, weights_gib=594.0)
 
 
+_MORE = "more GPUs (a higher --tp-size) or smaller weights"
+
+
 def _reason(found: tuple[Reason, ...], name: str) -> Reason:
     return next(reason for reason in found if reason.name == name)
 
@@ -18,14 +21,14 @@ def test_weights_that_leave_nothing_are_refused_with_the_least_fraction() -> Non
     found, _ = check(asked("--tp-size 8 --mem-fraction-static 0.77", model=TEXT))
     reason = _reason(found, "kv_pool_small")
     assert reason.severity == "refuse"
-    assert reason.hint.startswith("--mem-fraction-static above 0.786, or more GPUs")
+    assert reason.hint.startswith("--mem-fraction-static 0.79 to 0.83, or more GPUs")
     assert "94.5 GiB free x 0.770 - about 74.2 GiB of weights = -1.5 GiB" in reason.sums[0]
 
 
 def test_weights_that_no_fraction_helps_want_more_gpus() -> None:
     heavy = replace(TEXT, weights_gib=8 * 89.4)
     found, _ = check(asked("--tp-size 8 --mem-fraction-static 0.92", model=heavy))
-    assert _reason(found, "kv_pool_small").hint == ("more GPUs (--tp-size 16) or smaller weights")
+    assert _reason(found, "kv_pool_small").hint == _MORE
 
 
 def test_a_context_that_was_asked_for_and_does_not_fit_is_refused() -> None:
@@ -40,6 +43,18 @@ def test_a_context_that_was_asked_for_and_does_not_fit_is_refused() -> None:
 def test_a_model_s_own_context_that_does_not_fit_is_a_warning() -> None:
     found = reasons(asked("--tp-size 8 --mem-fraction-static 0.80", model=TEXT))
     assert found == {"kv_pool_small": "warn"}
+
+
+def test_no_fraction_is_recommended_that_would_be_warned_of() -> None:
+    found, _ = check(asked("--tp-size 8 --mem-fraction-static 0.88", model=TEXT))
+    assert {reason.name for reason in found} == {"kv_pool_small", "mem_fraction_high"}
+    assert _reason(found, "kv_pool_small").hint == f"--context-length 135168, or {_MORE}"
+
+
+def test_a_pool_that_there_is_none_of_is_told_once() -> None:
+    found, notes = check(asked("--tp-size 8 --mem-fraction-static 0.77", model=TEXT))
+    assert len(found) == 1
+    assert notes == ()
 
 
 def test_a_context_that_just_fits_is_left_alone() -> None:
