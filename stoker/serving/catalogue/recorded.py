@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from stoker.serving.catalogue.catalogue import Catalogue, Option
-from stoker.serving.catalogue.ordering import key
 from stoker.serving.catalogue.spelling import spelled
+from stoker.serving.versions import key
 
 DATA = Path(__file__).parent / "data"
 _NAMES = b'{"names":['

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
-from stoker.serving.fitting.versions import within
+from stoker.serving.versions import within
 
 _STATES = re.compile(
     "Mamba|Next|Qwen3_5|Qwen4|NemotronH|FalconH|Jamba|Hybrid|Linear|Lfm2|Lightning|MiniMaxText"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
-from stoker.serving.fitting.versions import within
+from stoker.serving.versions import within
 
 ENDS_WITH_THINK = frozenset(
     (

@@ -11,29 +11,40 @@ from stoker.serving.checking.reason import Reason
 from stoker.serving.flags import environment, speculation
 from stoker.serving.flags.spans import shortened
 from stoker.serving.flags.told import reason
+from stoker.serving.versions import is_release
 
 
 def check(question: Question) -> Iterator[Reason]:
-    """Of one server. A version that nobody recorded is read as the nearest one that was."""
+    """Of one server. A version that nobody recorded is read as the nearest one that was, and only
+    warned of."""
     catalogue = question.catalogue or recorded.nearest(question.sglang)
     if question.catalogue is None:
         yield _unrecorded(question.sglang)
     elif other := _other(question.sglang, catalogue):
         yield other
+    for found in _found(question, catalogue):
+        # Another version's parser refuses nothing of this one.
+        yield found if question.catalogue else replace(found, severity="warn")
+
+
+def _found(question: Question, catalogue: Catalogue) -> Iterator[Reason]:
     parsed, problems = parse(question.words, catalogue)
     for problem in problems:
         yield reason(problem, catalogue)
     yield from environment.check(question.env, catalogue)
-    yield from speculation.check(replace(question, parsed=parsed, catalogue=catalogue))
+    yield from speculation.check(
+        replace(question, sglang=catalogue.sglang, parsed=parsed, catalogue=catalogue)
+    )
 
 
 def _unrecorded(version: str) -> Reason:
     nearest = recorded.nearest(version).sglang
+    release = f"make flags VERSION={version}"
     return Reason(
         "version_unknown",
         "warn",
         f"what SGLang {version} knows was never recorded: its flags are read as those of {nearest}",
-        f"make flags VERSION={version}",
+        release if is_release(version) else "write the release that is installed, such as 0.5.12",
     )
 
 

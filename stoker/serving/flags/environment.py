@@ -7,10 +7,10 @@ from pathlib import Path
 
 from stoker.serving.catalogue import recorded
 from stoker.serving.catalogue.catalogue import Catalogue
-from stoker.serving.catalogue.ordering import key
 from stoker.serving.checking.reason import Reason
 from stoker.serving.flags.nearness import nearest
 from stoker.serving.flags.spans import span
+from stoker.serving.versions import key
 
 DATA = Path(__file__).parent / "data"
 _OURS = ("SGLANG_", "SGL_")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stoker.serving import document
-from stoker.serving.catalogue.ordering import key
 from stoker.serving.catalogue.parsed import Parsed
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.flags.nearness import closest_value
 from stoker.serving.flags.spans import joined
+from stoker.serving.versions import key
 
 DATA = Path(__file__).parent / "data" / "speculation.yaml"
 STEPS, TOPK, TOKENS, DRAFT = (

@@ -7,6 +7,7 @@ Since then they are recorded in pieces, of a few models still compiled up to 0.5
 from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Question
 from stoker.serving.memory import cards, releases, words
+from stoker.serving.versions import feature_key
 
 
 def on(question: Question) -> bool:
@@ -63,7 +64,7 @@ def _offloads_or_speculates(question: Question) -> bool:
     offload = offload or words.on(parsed, "enable_hierarchical_cache")
     speculates = words.on(parsed, "speculative_algorithm")
     # Without decode graphs 0.5.14 has none for prefill either.
-    alone = words.on(parsed, "disable_cuda_graph") and releases.number(sglang) >= (0, 5, 14)
+    alone = words.on(parsed, "disable_cuda_graph") and feature_key(sglang) >= feature_key("0.5.14")
     return (
         (offload and releases.has(sglang, "prefill_graphs_not_with_offload"))
         or (speculates and releases.has(sglang, "prefill_graphs_not_with_speculation"))

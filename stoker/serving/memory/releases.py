@@ -2,9 +2,10 @@
 
 import functools
 import json
-import re
 from pathlib import Path
 from typing import Any
+
+from stoker.serving.versions import feature_key
 
 _ROWS = Path(__file__).parent / "data" / "releases.json"
 
@@ -24,15 +25,10 @@ def lists(sglang: str, listing: str, arch: str | None) -> bool:
     return arch in row and _between(sglang, *row[arch])
 
 
-def number(sglang: str) -> tuple[int, ...]:
-    """`0.5.10.post1` as (0, 5, 10, 1); what is no version: newer than all."""
-    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)(?:\.?post(\d+))?", sglang.strip())
-    return tuple(int(part or 0) for part in found.groups()) if found else (999,)
-
-
 def _between(sglang: str, since: str, until: str) -> bool:
-    release = number(sglang)
-    return not (since and release < number(since)) and not (until and release > number(until))
+    release = feature_key(sglang)
+    too_old = since and release < feature_key(since)
+    return not too_old and not (until and release > feature_key(until))
 
 
 @functools.cache

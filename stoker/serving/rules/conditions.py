@@ -9,9 +9,9 @@ from packaging.specifiers import InvalidSpecifier
 
 from stoker.serving.rules.algorithms import ALL
 from stoker.serving.rules.keys import Problems, known, near
-from stoker.serving.rules.matching import specifiers
 from stoker.serving.rules.rule import Algorithms, Condition, Match
 from stoker.serving.rules.subjects import ALONE
+from stoker.serving.versions import specifiers
 
 _SECTIONS = ("flags", "env", "gpu", "model", "host", "software")
 _MATCH = tuple(field.name for field in fields(Match))

@@ -1,16 +1,13 @@
 """Whether a condition holds for a question: yes, no, or nobody can tell."""
 
-import functools
 import re
 from collections.abc import Callable
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from stoker.serving.rules import algorithms
 from stoker.serving.rules.rule import Condition, Match
 from stoker.serving.rules.subjects import Subject
+from stoker.serving.versions import within
 
 Ask = Callable[[str], Subject]
 _WORDS = {
@@ -21,7 +18,7 @@ _WORDS = {
 
 def holds(condition: Condition, ask: Ask, sglang: str) -> tuple[bool | None, frozenset[str]]:
     """(it holds, {}), (it does not, {}), or (None, the subjects that it hangs on)."""
-    if not _within(condition.sglang, sglang):
+    if not within(sglang, condition.sglang):
         return False, frozenset()
     found = [(_asked(match, ask(subject)), subject) for subject, match in condition.matches]
     if any(truth is False for truth, _ in found):
@@ -43,21 +40,6 @@ def _one_of(
         return True, frozenset()
     unknown = frozenset[str]().union(*(more for truth, more in found if truth is None))
     return (None, unknown) if unknown else (False, frozenset())
-
-
-@functools.cache
-def specifiers(text: str) -> SpecifierSet:
-    """Raises packaging's InvalidSpecifier."""
-    return SpecifierSet(text, prereleases=True)
-
-
-def _within(text: str, sglang: str) -> bool:
-    if not text:
-        return True
-    try:
-        return Version(sglang) in specifiers(text)
-    except InvalidVersion:
-        return False
 
 
 def _asked(match: Match, subject: Subject) -> bool | None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
 from stoker.serving import document
+from stoker.serving.versions import feature_key
 
 DATA = Path(__file__).parent / "data"
 
@@ -31,27 +30,13 @@ class DraftRow:
 
     def holds(self, sglang: str) -> bool:
         """Whether it is about this version."""
-        version = release(sglang)
-        if version is None:
-            return self.before is None
-        ended = self.before is not None and version >= Version(self.before)
-        return not ended and version >= Version(self.since)
+        version = feature_key(sglang)
+        ended = self.before is not None and version >= feature_key(self.before)
+        return not ended and version >= feature_key(self.since)
 
     def lacked_by(self, sglang: str) -> bool:
         """Whether this version is known not to have the architecture."""
-        version = release(sglang)
-        return version is not None and self.absent is not None and version <= Version(self.absent)
-
-
-def release(sglang: str) -> Version | None:
-    """The release that a version is of: a candidate has what its release has. None: a build from
-    source (`0.0.0.dev11582`) or no version, and taken for the newest."""
-    try:
-        version = Version(sglang)
-    except InvalidVersion:
-        return None
-    base = Version(version.base_version)
-    return base if any(base.release) else None
+        return self.absent is not None and feature_key(sglang) <= feature_key(self.absent)
 
 
 @functools.cache

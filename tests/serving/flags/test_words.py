@@ -150,7 +150,13 @@ def test_a_version_that_nobody_recorded_is_read_as_the_nearest() -> None:
     assert (unknown.name, unknown.severity) == ("version_unknown", "warn")
     assert "those of 0.5.23" in unknown.message
     assert unknown.hint == "make flags VERSION=0.5.99"
-    assert flag.name == "flag_unknown"
+    assert (flag.name, flag.severity) == ("flag_unknown", "warn")
+
+
+def test_a_build_of_no_release_is_read_as_the_newest_and_told_to_be_named() -> None:
+    (unknown,) = reasons("--mamba-radix-cache-strategy", "no_buffer", sglang="main")
+    assert "those of 0.5.23" in unknown.message
+    assert "release" in unknown.hint
 
 
 def test_an_installed_sglang_that_somebody_changed_is_told_with_what_is_other() -> None:
