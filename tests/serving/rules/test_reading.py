@@ -93,5 +93,5 @@ def test_a_row_of_versions_that_no_longer_change_owes_no_day(tmp_path: Path) -> 
 
 def test_the_row_that_the_documentation_shows_is_right(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "checks.md").read_text()
-    row = load(tmp_path, page.split("```yaml\n")[1].split("```")[0])[-1]
+    row = load(tmp_path, "- id:" + page.split("```yaml\n- id:")[1].split("```")[0])[-1]
     assert (row.id, row.severity) == ("p2p-level-sys-here", "refuse")
