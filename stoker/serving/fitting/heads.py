@@ -13,6 +13,9 @@ from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.fitting import ranks
 
+_MOST_RANKS = 1025
+"""More than any machine has: what somebody mistyped is not counted down to."""
+
 
 def check(question: Question) -> Iterator[Reason]:
     """tp_heads, or dp_attention where the ranks do not divide into attention groups."""
@@ -28,7 +31,8 @@ def check(question: Question) -> Iterator[Reason]:
             "choose sizes that divide --tp-size",
         )
     elif model and (wrong := _wrong(model, of.attention, _replicated(question))):
-        fits = max(n for n in range(1, of.attention) if not _wrong(model, n, False)) * groups
+        fewer = range(1, min(of.attention, _MOST_RANKS))
+        fits = max(n for n in fewer if not _wrong(model, n, False)) * groups
         yield Reason(
             "tp_heads",
             "refuse",

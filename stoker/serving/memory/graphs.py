@@ -56,6 +56,10 @@ def _largest_batch(question: Question, memory_mib: int | None) -> int:
     return default
 
 
+_MOST_TOKENS = 1 << 20
+"""Of a prefill graph: no machine has room for a larger one."""
+
+
 def _decode_on(question: Question) -> bool:
     parsed = question.parsed
     if asked := words.text(parsed, "cuda_graph_backend_decode"):
@@ -93,6 +97,7 @@ def _prefill_tokens(question: Question, chunk: int) -> int:
 
 
 def _prefill_sizes(most: int) -> tuple[int, ...]:
+    most = min(most, _MOST_TOKENS)
     steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256))
     sizes = (size for step in (*steps, (4608, most + 1, 512)) for size in range(*step))
     return tuple(size for size in sizes if size <= most)

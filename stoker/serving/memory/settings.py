@@ -74,7 +74,7 @@ def resolve(question: Question) -> Settings:
         role=words.text(parsed, "disaggregation_mode", "null"),
         deepep=words.text(parsed, "moe_a2a_backend") == "deepep",
         graphs=planned(question, memory, chunk),
-        fraction=words.real(parsed, "mem_fraction_static"),
+        fraction=_fraction(parsed),
         token_cap=words.whole(parsed, "max_total_tokens"),
         context=words.whole(parsed, "context_length"),
         requests=_requests(question),
@@ -84,12 +84,23 @@ def resolve(question: Question) -> Settings:
     )
 
 
+def _fraction(parsed: Parsed) -> float | None:
+    given = words.real(parsed, "mem_fraction_static")
+    # A typing mistake of any size is too high.
+    return None if given is None else min(given, 100.0)
+
+
+def _ranks(parsed: Parsed, dest: str) -> int:
+    """At least 1, and not more than any machine has."""
+    return min(max(words.whole(parsed, dest) or 1, 1), 4096)
+
+
 def _parallel(parsed: Parsed) -> tuple[int, int, int, int, int]:
     dp = words.whole(parsed, "dp_size") or 1
     attention = dp > 1 and words.on(parsed, "enable_dp_attention")
     return (
-        words.whole(parsed, "tp_size") or 1,
-        words.whole(parsed, "pp_size") or 1,
+        _ranks(parsed, "tp_size"),
+        _ranks(parsed, "pp_size"),
         dp if attention else 1,
         1 if attention else dp,
         words.whole(parsed, "nnodes") or 1,

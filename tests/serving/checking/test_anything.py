@@ -1,8 +1,11 @@
 """Whatever somebody writes ends in a verdict: no check fails of itself."""
 
-from dataclasses import fields
+import resource
+import time
+from dataclasses import fields, replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
@@ -21,6 +24,11 @@ WORTH = sorted(
     name
     for name in OPTIONS
     if any(part in name for part in ("spec", "mem", "size", "hicache", "mamba", "graph", "port"))
+)
+COUNTING = sorted(
+    name
+    for name in recorded.names("0.5.12")
+    if any(part in name for part in ("size", "steps", "tokens", "mem-f", "mamba", "requests", "bs"))
 )
 NUMBERS = ("0", "1", "2", "6", "8", "300", "-1", "0.88", "1.5", "nan", "1e400", "99999999999")
 WORDS = ("", "auto", "EAGLE3", "NGRAM", "fp8_e5m2", "trtllm_mla", "{}", "[1]", "/m", "a b", "--")
@@ -118,3 +126,22 @@ def test_without_a_fact_nothing_is_refused_but_what_the_words_themselves_say() -
     words += ["--hicache-size", "300", "--mem-fraction-static", "0.93"]
     for version in VERSIONS[:4]:
         assert judge(question("it", version, words, {}, Facts()), ROWS).word != "refuse"
+
+
+KIMI = Model("DeepseekV3ForCausalLM", 64, layers=61, mla=True, kv_lora_rank=512, weights_gib=594.0)
+LLAMA = Model("LlamaForCausalLM", 32, 8, 36, 128, kv_dtype_bytes=2, max_position=131072)
+HYBRID = replace(LLAMA, hybrid_mamba=True, full_attention_layers=9, state_slot_bytes=1 << 26)
+PLACE = Facts(Gpus("RTX PRO 6000", 120, 8, 97887, 94.5), Host(512, 449))
+
+
+@pytest.mark.parametrize("value", ["99999999999", "-99999999999", "0", "1e300"])
+def test_no_figure_of_any_option_takes_long_or_much_memory(value: str) -> None:
+    usual = ("--model-path", "/m", "--tp-size", "8", "--mem-fraction-static", "0.8")
+    several = ("--enable-hierarchical-cache", "--hicache-size", "9", "--device", "cuda")
+    for model in (KIMI, LLAMA, HYBRID):
+        facts = replace(PLACE, model=replace(model, weights_gib=43.0))
+        for name in COUNTING:
+            began = time.process_time()
+            judge(question("it", "0.5.12", (*usual, *several, name, value), {}, facts), ROWS)
+            assert time.process_time() - began < 1, name
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 << 20
