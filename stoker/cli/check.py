@@ -129,11 +129,9 @@ def _text(name: str) -> str:
 
 def _rows() -> tuple[Rule, ...]:
     """The known-bad rows, with those of the site that this is the directory of."""
-    from pathlib import Path
-
     from stoker.serving import rules
 
-    return rules.load(Path("group_data/known_bad.yaml"))
+    return rules.load(rules.KNOWN_BAD)
 
 
 def _print_json(told: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """Whether units can work, asked of the machine itself right before anything is touched."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pyinfra import logger
@@ -19,8 +18,6 @@ from stoker.serving.evidence import file, states
 from stoker.serving.evidence.checked import Checked
 from stoker.serving.unit import Unit
 
-KNOWN_BAD = Path("group_data/known_bad.yaml")
-"""Of the working directory, as the flag sets are."""
 MEASURED = "measured"
 CANDIDATE = "try it as a candidate: --data candidate=yes"
 
@@ -73,7 +70,7 @@ def remarks(deployment: Deployment) -> Iterator[str]:
 
 def _verdicts(seen: Survey, units: Iterable[Unit]) -> dict[str, Verdict]:
     """Flag set -> what is said of its units, the same of several once."""
-    rows = rules.load(KNOWN_BAD)
+    rows = rules.load(rules.KNOWN_BAD)
     found: dict[str, list[Verdict]] = {}
     for unit in units:
         waivers = seen.flagsets[unit.flagset].waivers

@@ -35,8 +35,7 @@ def judge(
         for reason in found:
             reasons.setdefault((reason.name, reason.message), reason)
         notes.update(dict.fromkeys(said))
-    worst_first = sorted(reasons.values(), key=lambda reason: reason.severity != "refuse")
-    return Verdict(tuple(worst_first), tuple(notes))
+    return Verdict(tuple(reasons.values()), tuple(notes))
 
 
 def _run(check: Check, question: Question) -> tuple[list[Reason], list[str]]:

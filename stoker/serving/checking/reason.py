@@ -38,11 +38,15 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Every reason, the worst first, and what was worked out on the way."""
+    """Every reason, refusals first, and what was worked out on the way."""
 
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     """What could not be told for lack of a fact, what was waived, what is predicted."""
+
+    def __post_init__(self) -> None:
+        worst_first = sorted(self.reasons, key=lambda reason: reason.severity != "refuse")
+        object.__setattr__(self, "reasons", tuple(worst_first))
 
     @property
     def word(self) -> Word:

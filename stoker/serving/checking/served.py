@@ -50,5 +50,4 @@ def joined(verdicts: Iterable[Verdict]) -> Verdict:
     for verdict in verdicts:
         reasons.update(dict.fromkeys(verdict.reasons))
         notes.update(dict.fromkeys(verdict.notes))
-    worst_first = sorted(reasons, key=lambda reason: reason.severity != "refuse")
-    return Verdict(tuple(worst_first), tuple(notes))
+    return Verdict(tuple(reasons), tuple(notes))

@@ -1,18 +1,24 @@
 """What was read on one machine just before a change, and the questions that it makes of units."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from stoker.serving.catalogue.catalogue import Catalogue
 from stoker.serving.checking.asking import Facts
 from stoker.serving.checking.question import Gpus, Host, Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.checking.served import asked, together
-from stoker.serving.evidence.machine import Machine
-from stoker.serving.unit import Unit
-from stoker.serving.weights.directory import Directory
+
+if TYPE_CHECKING:
+    from pathlib import PurePosixPath
+
+    from stoker.serving.catalogue.catalogue import Catalogue
+    from stoker.serving.evidence.machine import Machine
+    from stoker.serving.unit import Unit
+    from stoker.serving.weights.directory import Directory
 
 DRAFT = "--speculative-draft-model-path"
 _GB = 1e9

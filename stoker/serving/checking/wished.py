@@ -9,7 +9,7 @@ from stoker.serving.checking import told
 from stoker.serving.checking.asking import Facts
 from stoker.serving.checking.written import of_flagset
 
-FLAGSETS, KNOWN_BAD = Path("group_data/flagsets"), Path("group_data/known_bad.yaml")
+FLAGSETS = Path("group_data/flagsets")
 
 
 def check(site: Path, names: Iterable[str]) -> None:
@@ -21,7 +21,7 @@ def check(site: Path, names: Iterable[str]) -> None:
 
 
 def _refusals(site: Path, names: Iterable[str]) -> Iterator[str]:
-    rows = rules.load(site / KNOWN_BAD)
+    rows = rules.load(site / rules.KNOWN_BAD)
     for flagset in loading.load(site / FLAGSETS, names):
         for reason in of_flagset(flagset, Facts(), rows).reasons:
             if reason.severity == "refuse":

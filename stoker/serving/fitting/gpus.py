@@ -24,8 +24,8 @@ def check(question: Question) -> Iterator[Reason]:
     yield Reason(
         "tp_exceeds_gpus",
         "refuse",
-        f"{_many(of.here, 'rank')}{f' ({product})' if product else ''} and"
-        f" {_many(there, 'GPU')} for them{rest}",
+        f"{_many(of.here, 'rank')}{f' ({product})' if product else ''} want a GPU each{rest}, and"
+        f" the server has {_many(there, 'GPU')}",
         f"lower --tp-size to fit {_many(there, 'GPU')}, or give the server more of them"
         if there
         else "name GPUs in CUDA_VISIBLE_DEVICES that the container has",

@@ -36,7 +36,7 @@ def check(question: Question) -> Iterator[Reason]:
         yield Reason(
             "tp_heads",
             "refuse",
-            f"{wrong} over {of.attention} ranks: they do not divide",
+            f"{wrong} cannot be shared evenly by {of.attention} ranks",
             f"choose a --tp-size that divides, such as {fits}",
         )
 

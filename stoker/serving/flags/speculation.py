@@ -100,12 +100,13 @@ def _companions(name: str, row: Algorithm, parsed: Parsed) -> Iterator[Reason]:
     if row.chain and not parsed.get("speculative_adaptive"):
         missing += _broken_chain(parsed)
     if missing:
-        wants = joined((DRAFT, STEPS, TOPK, TOKENS) if row.chain else row.needs)
+        wants = joined((STEPS, TOPK, TOKENS) if row.chain else row.needs)
         are = f"{joined(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         yield Reason(
             "spec_companion_missing",
             "refuse",
-            f"{name} needs {wants}, and {are}: SGLang fails at its start",
+            f"{name} needs {wants}{' together' if row.chain else ''}, and {are}: SGLang does not "
+            "start",
             f"add {joined(missing)}",
         )
 

@@ -25,8 +25,8 @@ def abbreviated(problem: Problem, catalogue: Catalogue) -> Reason:
     return Reason(
         "flag_abbreviated",
         "warn",
-        f"{problem.word} is only the beginning of {full}, "
-        "and ends the start of a version that has two options with it",
+        f"{problem.word} is short for {full}: SGLang takes it, and does not start any more once a "
+        "version has a second option that begins so",
         f"write {full}",
     )
 

@@ -2,5 +2,6 @@
 flag set. See docs/checks.md for how a row is written."""
 
 from stoker.serving.rules.checking import check as check
+from stoker.serving.rules.loading import KNOWN_BAD as KNOWN_BAD
 from stoker.serving.rules.loading import load as load
 from stoker.serving.rules.rule import Rule as Rule

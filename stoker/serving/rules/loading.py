@@ -2,7 +2,6 @@
 
 import functools
 from collections import Counter
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,13 @@ from stoker.serving.rules.keys import Problems
 from stoker.serving.rules.reading import rule
 from stoker.serving.rules.rule import Rule
 
+KNOWN_BAD = Path("group_data/known_bad.yaml")
+"""The operators' own rows, in a site's directory."""
+_STORED = Path(__file__).parent / "data" / "known_bad.json"
+
 
 def load(operators_file: Path | None = None) -> tuple[Rule, ...]:
-    """Our rows and those of the operators' file, `group_data/known_bad.yaml`; a row of theirs
+    """Our rows and those of the operators' file, `KNOWN_BAD` of their site; a row of theirs
     replaces ours of the same id.
 
     A file that is not there has no rows. Raises `Refused` with every problem, one a line.
@@ -28,7 +31,7 @@ def load(operators_file: Path | None = None) -> tuple[Rule, ...]:
 
 @functools.cache
 def _own() -> tuple[Rule, ...]:
-    return stored.load((files(__package__) / "data" / "known_bad.json").read_text("utf-8"))
+    return stored.load(_STORED.read_text("utf-8"))
 
 
 def file_of(path: Path) -> tuple[Rule, ...]:

@@ -26,12 +26,24 @@ def told(asked: Question) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("flags", "model", "heads"),
     [
-        ({"tp-size": 6}, LLAMA, "64 attention heads over 6 ranks"),
-        ({"tp-size": 3}, LLAMA, "64 attention heads over 3 ranks"),
-        ({"tp-size": 12}, {**LLAMA, "heads": 48, "kv_heads": 8}, "8 KV heads over 12 ranks"),
-        ({"tp-size": 4}, {**LLAMA, "heads": 40, "kv_heads": 10}, "10 KV heads over 4 ranks"),
-        ({"tp-size": 5}, MLA, "64 attention heads over 5 ranks"),
-        ({"tp-size": 6, "dp-size": 2, "enable-dp-attention": True}, LLAMA, "heads over 3 ranks"),
+        ({"tp-size": 6}, LLAMA, "64 attention heads cannot be shared evenly by 6 ranks"),
+        ({"tp-size": 3}, LLAMA, "64 attention heads cannot be shared evenly by 3 ranks"),
+        (
+            {"tp-size": 12},
+            {**LLAMA, "heads": 48, "kv_heads": 8},
+            "8 KV heads cannot be shared evenly by 12 ranks",
+        ),
+        (
+            {"tp-size": 4},
+            {**LLAMA, "heads": 40, "kv_heads": 10},
+            "10 KV heads cannot be shared evenly by 4 ranks",
+        ),
+        ({"tp-size": 5}, MLA, "64 attention heads cannot be shared evenly by 5 ranks"),
+        (
+            {"tp-size": 6, "dp-size": 2, "enable-dp-attention": True},
+            LLAMA,
+            "heads cannot be shared evenly by 3 ranks",
+        ),
         ({"tp-size": 2, "pp-size": 3}, LLAMA, ""),
         ({"tp-size": 8}, LLAMA, ""),
         ({"tp-size": 16}, LLAMA, ""),
@@ -126,7 +138,10 @@ def test_there_have_to_be_as_many_gpus_as_ranks(
 def test_ranks_and_gpus_are_told_with_their_product() -> None:
     flags = {"tp-size": 2, "pp-size": 2, "dp-size": 2}
     (reason,) = fitting.check(question(flags, gpu={"count": 4}))
-    assert "8 ranks (replicas 2 x tensor 2 x pipeline 2) and 4 GPUs" in reason.message
+    assert (
+        "8 ranks (replicas 2 x tensor 2 x pipeline 2) want a GPU each, and the server has 4 GPUs"
+        in reason.message
+    )
 
 
 @pytest.mark.parametrize(
