@@ -48,6 +48,8 @@ def cell(question: Question, settings: Settings) -> Cell | str:
     layers = layers_here(model, settings)
     if width is None or layers is None:
         return "the model's layers or the width of its KV cache are not known"
+    if not layers:
+        return "no layer of the model has a KV cache"
     plain = _latent(model, width) if model.mla else _grouped(model, settings, width)
     if plain is None:
         return "the model's KV heads are not known"

@@ -1,5 +1,6 @@
 """The KV pool of one rank from free memory and fraction: SGLang's own division, step by step."""
 
+import math
 from dataclasses import dataclass
 
 from stoker.serving.checking.question import Question
@@ -52,6 +53,8 @@ def pool(
     """
     before, after, fraction = memory
     rest = after - before * (1 - fraction) - _pictures(question)
+    if not math.isfinite(rest):
+        return "a figure of the GPU's memory or of the weights is infinite"
     hybrid = question.model is not None and question.model.hybrid_mamba
     held = states(question, settings, max(rest, 0.0)) if hybrid else None
     if isinstance(held, str):

@@ -1,5 +1,6 @@
 """What a server will have: tokens of KV cache, state slots, and what stays free on each GPU."""
 
+import math
 from dataclasses import dataclass
 
 from stoker.serving.checking.question import Question
@@ -69,7 +70,7 @@ class Prediction:
     @property
     def least_fraction(self) -> float:
         """Above this --mem-fraction-static the pool is larger than nothing."""
-        return self.weights_gib / self.before_gib
+        return self.weights_gib / self.before_gib if self.before_gib > 0 else math.inf
 
     @property
     def sums(self) -> tuple[str, ...]:

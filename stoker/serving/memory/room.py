@@ -108,6 +108,8 @@ def _more(prediction: Prediction, context: int = 1) -> str:
     would be warned of as above SGLang's own."""
     gpus = "more GPUs (a higher --tp-size) or smaller weights"
     total = prediction.settings.memory_mib
+    if prediction.before_gib <= 0:
+        return gpus
     most = 1 - prediction.reserve.mib / total if total else 0.0
     tokens = context * prediction.cell.planned / GIB / prediction.before_gib
     wanted = math.ceil((prediction.least_fraction + tokens) * 100) / 100
