@@ -5,7 +5,7 @@ begin with a dash, or is a negative number, or has a space in it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,8 +169,3 @@ def _count(option: Option, given: int) -> int | None:
     if given < option.fewest:
         return None
     return given if option.most is None else min(given, option.most)
-
-
-def objections(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Those for which the parser would end."""
-    return (problem for problem in problems if problem.ends_start)
