@@ -20,7 +20,7 @@ from tests.sandbox.dying import Ward, ward
 
 pytestmark = pytest.mark.sandbox
 INSTANCE = "test-change"
-LEASE_S, IDLE_S = 10, 8
+LEASE_S, IDLE_S = 10, 20
 BACK_S = LEASE_S + 30
 """Until a run that was killed is missed, what it did is put back, and a server has loaded; on a
 machine that is busy with other tests."""
