@@ -54,9 +54,9 @@ held && exit 0
 
 stop='' start=''
 while IFS= read -r unit; do
-    as_before "$unit" && continue
-    stop="$stop $unit"
+    # One that was as before may be on its way down: a start is nothing to it if it is not.
     listed "$unit" ran && start="$start $unit"
+    as_before "$unit" || stop="$stop $unit"
 done <"$switch/units"
 stop="$stop $(cat "$switch/stages")"
 # What is put back failed, or nobody knows what it is: it is not waited for longer than this.
@@ -73,7 +73,7 @@ while IFS= read -r copy; do
     rm -rf -- "$copy.partial"
 done <"$switch/copies"
 systemctl daemon-reload
-for unit in $stop; do systemctl reset-failed "$unit" 2>/dev/null; done
+for unit in $stop $start; do systemctl reset-failed "$unit" 2>/dev/null; done
 for unit in $start; do
     systemctl start --no-block "$unit" || say "cannot start $unit; its status says why"
 done
