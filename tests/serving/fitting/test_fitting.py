@@ -94,6 +94,12 @@ def test_ranks_that_do_not_divide_into_attention_groups_are_refused() -> None:
         ({"tp-size": 8, "ep-size": 8}, True),
         ({"tp-size": 8, "ep-size": 2}, True),
         ({"tp-size": 8, "ep-size": 1}, True),
+        ({"tp-size": 8, "ep-size": 16, "moe-a2a-backend": "deepep"}, True),
+        ({"tp-size": 8, "ep-size": 3, "moe-a2a-backend": "mooncake"}, True),
+        ({"tp-size": 8, "ep-size": 3, "moe-a2a-backend": "none"}, False),
+        ({"tp-size": 8, "ep-size": 3, "enable-nsa-prefill-context-parallel": True}, True),
+        ({"tp-size": 8, "ep-size": 3, "attn-cp-size": 2}, True),
+        ({"tp-size": 8, "ep-size": 3, "attn-cp-size": 1}, False),
     ],
 )
 def test_experts_share_all_the_ranks(flags: dict[str, Any], fits: bool) -> None:
