@@ -50,7 +50,7 @@ def _own(name: str, catalogue: Catalogue) -> Reason | None:
         return _unread(name, "no recorded version of SGLang reads", catalogue.env)
     if key(readers[0]) > key(catalogue.sglang):
         said = f"SGLang {catalogue.sglang} does not read {name} yet, only {span(readers)}"
-        return Reason("env_unknown", "warn", said, "remove it")
+        return Reason("env_removed", "warn", said, "remove it")
     said = f"SGLang {catalogue.sglang} does not read {name}, only {span(readers)}: it does nothing"
     return Reason("env_removed", "warn", said, _successor(name, catalogue))
 
@@ -87,4 +87,4 @@ def _unread(name: str, nobody: str, known: Iterable[str]) -> Reason:
     rest = [one.removeprefix(prefix) for one in known if one.startswith(prefix)]
     near = nearest(name.removeprefix(prefix), rest)
     do = f"use {prefix}{near}" if near else "remove it"
-    return Reason("env_unknown", "warn", f"{nobody} {name}: it does nothing", do)
+    return Reason("env_removed", "warn", f"{nobody} {name}: it does nothing", do)

@@ -44,7 +44,7 @@ def test_a_variable_that_still_works_under_an_old_name(old: str, new: str) -> No
 )
 def test_a_mistyped_variable_is_told_with_the_nearest(typed: str, right: str) -> None:
     reason = only(env={typed: "1"})
-    assert (reason.name, reason.severity) == ("env_unknown", "warn")
+    assert (reason.name, reason.severity) == ("env_removed", "warn")
     assert reason.hint == f"use {right}"
 
 
@@ -55,7 +55,7 @@ def test_a_variable_like_none_is_only_to_be_removed(name: str) -> None:
 
 def test_a_variable_of_versions_to_come_is_told() -> None:
     reason = only(sglang="0.5.6", env={"SGLANG_SPEC_NAN_DETECTION": "1"})
-    assert reason.name == "env_unknown"
+    assert reason.name == "env_removed"
     assert "does not read SGLANG_SPEC_NAN_DETECTION yet" in reason.message
 
 
