@@ -15,6 +15,8 @@ from stoker.serving.versions import key
 DATA = Path(__file__).parent / "data"
 _OURS = ("SGLANG_", "SGL_")
 _NCCL = "NCCL_"
+_ONLY_SPOKEN_OF = {"SGLANG_ENABLE_SPEC_V2": "0.5.14"}
+"""Name -> the first version that only warns that it is gone (arg_groups/speculative_hook.py:69)."""
 
 
 def check(env: Mapping[str, str], catalogue: Catalogue) -> Iterator[Reason]:
@@ -39,6 +41,9 @@ def others() -> frozenset[str]:
 
 def _own(name: str, catalogue: Catalogue) -> Reason | None:
     now = f"SGLANG_{name[len('SGL_') :]}" if name.startswith("SGL_") else name
+    since = _ONLY_SPOKEN_OF.get(name)
+    if since and key(catalogue.sglang) >= key(since):
+        return _ended(name, "", catalogue)
     if name in catalogue.env or name in others():
         return None
     if name in catalogue.env_ended:

@@ -8,9 +8,8 @@ from tests.serving.flags.asked import only, reasons
 def test_a_variable_that_the_version_no_longer_reads_is_told_with_those_that_did() -> None:
     reason = only(sglang="0.5.23", env={"SGLANG_ENABLE_SPEC_V2": "True"})
     assert (reason.name, reason.severity) == ("env_removed", "warn")
-    assert (
-        "SGLang 0.5.23 does not read SGLANG_ENABLE_SPEC_V2, only 0.5.6 to 0.5.20" in reason.message
-    )
+    assert reason.message.startswith("SGLang 0.5.23 no longer reads SGLANG_ENABLE_SPEC_V2")
+    assert reason.hint == "remove it"
     assert reasons(env={"SGLANG_ENABLE_SPEC_V2": "True"}) == []
 
 
@@ -57,6 +56,15 @@ def test_a_variable_of_versions_to_come_is_told() -> None:
     reason = only(sglang="0.5.6", env={"SGLANG_SPEC_NAN_DETECTION": "1"})
     assert reason.name == "env_removed"
     assert "does not read SGLANG_SPEC_NAN_DETECTION yet" in reason.message
+
+
+@pytest.mark.parametrize(
+    ("version", "gone"),
+    [("0.5.12", False), ("0.5.13", False), ("0.5.14", True), ("0.5.20", True), ("0.5.23", True)],
+)
+def test_a_variable_that_only_a_warning_reads_is_gone(version: str, gone: bool) -> None:
+    found = reasons(sglang=version, env={"SGLANG_ENABLE_SPEC_V2": "1"})
+    assert [reason.name for reason in found] == (["env_removed"] if gone else [])
 
 
 def test_what_is_read_is_not_spoken_of() -> None:
