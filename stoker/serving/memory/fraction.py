@@ -2,7 +2,8 @@
 
 The measure is what SGLang itself would leave (`reserve`), taken of the whole card as SGLang does.
 Less than that is a warning; less than `REFUSED` of it, without its guesses for draft models
-and for data-parallel attention, has died in the first large prefill (INC3), and is refused.
+and for data-parallel attention, has died in the first large prefill (INC3), and is refused,
+unless the weights ask for it.
 """
 
 import math
@@ -30,7 +31,8 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
     part = min(1.0, free[0] * 1024 / total)
     if left >= wanted.mib / 1024 * part - 0.005:
         return
-    refused = left < REFUSED * wanted.sure_mib / 1024 * part
+    least = REFUSED * wanted.sure_mib / 1024 * part
+    refused = left < least and not _forced(prediction, least)
     yield Reason(
         name="mem_fraction_high",
         severity="refuse" if refused else "warn",
@@ -38,6 +40,13 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
         hint=_hint(settings, wanted, prediction, free[0]),
         sums=_sums(settings, prediction, free[0], left, wanted),
     )
+
+
+def _forced(prediction: Prediction | str, least: float) -> bool:
+    """Whether any fraction that is not refused would leave the weights no pool beside them."""
+    if isinstance(prediction, str):
+        return False
+    return prediction.before_gib - least <= prediction.weights_gib
 
 
 def judged(question: Question, settings: Settings, prediction: Prediction | str) -> bool:

@@ -1,5 +1,7 @@
 """The bands of --mem-fraction-static."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,3 +73,10 @@ def test_a_lower_fraction_is_never_judged_worse(fraction: float, chunk: int) -> 
     higher = reasons(asked(f"{flags} {fraction}", model=SMALL)).get("mem_fraction_high")
     lower = reasons(asked(f"{flags} {fraction - 0.05}", model=SMALL)).get("mem_fraction_high")
     assert rank[lower] <= rank[higher]
+
+
+@pytest.mark.parametrize(("weights", "severity"), [(86.0, "refuse"), (92.0, "warn")])
+def test_a_fraction_that_the_weights_ask_for_is_a_warning(weights: float, severity: str) -> None:
+    heavy = replace(SMALL, weights_gib=weights)
+    flags = "--chunked-prefill-size 4096 --mem-fraction-static 0.99"
+    assert reasons(asked(flags, model=heavy))["mem_fraction_high"] == severity
