@@ -14,6 +14,7 @@ _LIMIT_S = "90"
 class ModelDirectories(FactBase[dict[str, Directory]]):
     """Path -> `Directory`. A path that is not named could not be looked at in time.
 
+    + python: the interpreter that looks; a container may have none by the name python3
     + user: who must be able to read the files; without one nobody is asked
 
     Source: file names, sizes, config.json, the tokenizer's files, the index, and the headers of
@@ -24,13 +25,10 @@ class ModelDirectories(FactBase[dict[str, Directory]]):
     def default() -> dict[str, Directory]:
         return {}
 
-    def requires_command(self, *args: object, **kwargs: object) -> str:
-        return "python3"
-
-    def command(self, paths: tuple[str, ...], user: str = "") -> StringCommand:
+    def command(self, paths: tuple[str, ...], python: str, user: str = "") -> StringCommand:
         script = (INSIDE / "model_files.py").read_text(encoding="utf-8")
         asked = json.dumps({"paths": paths, "user": user})
-        words = ("timeout", _LIMIT_S, "python3", "-I", "-c")
+        words = ("timeout", _LIMIT_S, QuoteString(python), "-I", "-c")
         return StringCommand(*words, QuoteString(script), QuoteString(asked), "|| true")
 
     def process(self, output: list[str]) -> dict[str, Directory]:

@@ -115,9 +115,9 @@ class _Course:
         switching.begin(journal)
         try:
             self._switch(comes, journal, switching)
-        except OperationError as error:
+        except Exception as error:  # whatever it is: what served before has to serve again
             told = put_back(switching, journal, before, self.units, self.wish.patience)
-            raise OperationError("\n".join([str(error), *told])) from error
+            raise OperationError("\n".join([_words(error), *told])) from error
         self.proofs.record(comes)
         remove(self.host, step.goes)
 
@@ -159,3 +159,10 @@ def _said_untouched(later: tuple[Step, ...]) -> Iterator[None]:
         names = [name for step in later for name in step.comes]
         left = [f"not touched: {', '.join(names)}"] if names else []
         raise OperationError("\n".join([str(error), *left])) from error
+
+
+def _words(error: Exception) -> str:
+    """What failed, in words; of what nobody expected its kind too."""
+    if isinstance(error, OperationError):
+        return str(error)
+    return f"cannot go on: {type(error).__name__}: {error}; report it"

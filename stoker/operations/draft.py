@@ -6,8 +6,10 @@ from pyinfra import host
 from pyinfra.api import operation
 from pyinfra.api.command import PyinfraCommand
 
-from stoker.facts.renamed_drafts import RenamedDraft, script
+from stoker.facts.interpreter import Interpreter
+from stoker.facts.renamed_drafts import Renamed, RenamedDraft, script
 from stoker.operations.refusal import refused
+from stoker.refused import Refused
 
 
 @operation()
@@ -24,9 +26,12 @@ def renamed(copies: Iterable[tuple[str, str]]) -> Generator[PyinfraCommand, None
     if twice:
         yield refused(f"cannot rename two drafts into {twice[0]}; give each its own directory")
         return
-    found = [
-        (pair, host.get_fact(RenamedDraft, source=pair[0], destination=pair[1])) for pair in wanted
-    ]
+    try:
+        python = _python()
+    except Refused as error:
+        yield refused(error)
+        return
+    found = [(pair, _state(*pair, python)) for pair in wanted]
     undone = [(pair, state) for pair, state in found if not state or state.state != "right"]
     if in_the_way := [state.error for _, state in undone if state and state.error]:
         yield refused("\n".join(in_the_way))
@@ -34,4 +39,19 @@ def renamed(copies: Iterable[tuple[str, str]]) -> Generator[PyinfraCommand, None
         host.noop(f"{len(wanted)} draft(s) have the right names")
     else:
         for pair, _ in undone:
-            yield script(*pair, act=True)
+            yield script(*pair, python, act=True)
+
+
+def _python() -> str:
+    """The distribution's own, which comes before this; a container has none named python3."""
+    distribution = host.get_fact(Interpreter)
+    if distribution is None:
+        raise Refused(f"cannot rename drafts: {host.name} has no /etc/os-release; see its state")
+    return f"/usr/bin/python{distribution.python}"
+
+
+def _state(source: str, destination: str, python: str) -> Renamed | None:
+    state: Renamed | None = host.get_fact(
+        RenamedDraft, source=source, destination=destination, python=python
+    )
+    return state

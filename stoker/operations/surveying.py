@@ -88,11 +88,12 @@ def _read(host: Any, units: Sequence[Unit]) -> Surroundings:
     limits = host.get_fact(MachineLimits)
     found = {venv: host.get_fact(Versions, venv=str(venv)) for venv in venvs}
     known = {venv: host.get_fact(InstalledCatalogue, venv=str(venv)) for venv in venvs}
-    paths, user = surroundings.paths_of(units), units[0].user if units else ""
+    paths = surroundings.paths_of(units)
+    asked = {"paths": paths, "python": units[0].python, "user": units[0].user} if paths else {}
     return Surroundings(
         host=limits.host(limits.units),
         machines={venv: machine for venv, machine in found.items() if machine},
         catalogues={venv: catalogue for venv, catalogue in known.items() if catalogue},
-        directories=host.get_fact(ModelDirectories, paths=paths, user=user) if paths else {},
+        directories=host.get_fact(ModelDirectories, **asked) if asked else {},
         used_gb={unit: size / 1e9 for unit, size in limits.units.items()},
     )

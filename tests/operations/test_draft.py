@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stoker.facts.interpreter import Distribution, Interpreter
 from stoker.facts.renamed_drafts import Renamed, RenamedDraft
 from stoker.operations.draft import renamed
 from tests.operations.given import Given, run
@@ -12,7 +13,7 @@ PAIR = ("/models/trained", "/models/renamed")
 
 
 def done(state: Renamed | None, copies: Any = (PAIR,)) -> tuple[list[Any], list[str]]:
-    host = Given({RenamedDraft: state})
+    host = Given({RenamedDraft: state, Interpreter: Distribution("debian", "12")})
     return run(renamed, host, copies=copies), host.told
 
 
@@ -24,7 +25,7 @@ def test_a_right_copy_needs_nothing() -> None:
 def test_a_copy_that_is_not_there_or_not_right_is_made(state: Renamed | None) -> None:
     commands, _ = done(state)
     (command,) = commands
-    assert command.startswith("python3 -I -c ")
+    assert command.startswith("/usr/bin/python3.11 -I -c ")
     assert '"source": "/models/trained", "destination": "/models/renamed", "act": true' in command
 
 
