@@ -119,6 +119,9 @@ def shard(path: Path, told: Answer, names: dict[str, str]) -> Answer:
 def read_json(path: Path, most: int = MOST_JSON) -> Any:
     """What the file holds; None: there is none; a string: why it cannot be read."""
     try:
+        if path.exists() and not path.is_file():
+            # Reading a pipe would wait for ever.
+            return "is no file"
         if path.stat().st_size > most:
             return "is larger than it can be"
         held = json.loads(path.read_bytes())
@@ -195,7 +198,8 @@ def index(path: Path, told: Answer, held: dict[str, str]) -> None:
     if isinstance(wanted, dict):
         told["index"] = sorted({str(name) for name in wanted.values()})
         sound = {name for name, row in told["shards"].items() if not row["problem"]}
-        absent = sorted(t for t, name in wanted.items() if name in sound and held.get(t) != name)
+        placed = {t: str(name) for t, name in wanted.items()}
+        absent = sorted(t for t, name in placed.items() if name in sound and held.get(t) != name)
         told["absent"] = [len(absent), *absent[:3]]
     elif read is not None:
         told["index_error"] = read if isinstance(read, str) else "has no weight_map"
@@ -207,7 +211,10 @@ def tokens(path: Path, told: Answer) -> None:
     whole = read_json(path / "tokenizer.json")
     told["remote_tokenizer"] = isinstance(settings, dict) and "auto_map" in settings
     told["tokenizer_error"] = whole if isinstance(whole, str) else None
-    told["think_end"] = think_end(whole, settings)
+    try:
+        told["think_end"] = think_end(whole, settings)
+    except (TypeError, AttributeError):
+        told["think_end"] = None
 
 
 def look(path: Path, user: str) -> Answer:
