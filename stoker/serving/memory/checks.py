@@ -7,6 +7,7 @@ from stoker.serving.checking.reason import Reason
 from stoker.serving.memory import fraction, host, limits, room
 from stoker.serving.memory.hostpool import HostPool, host_pool
 from stoker.serving.memory.prediction import Prediction, computes_on_gpu, worked_out
+from stoker.serving.memory.rest import rest
 from stoker.serving.memory.settings import Settings, resolve
 
 
@@ -27,10 +28,13 @@ def check(
         reasons += host.check(question, settings, prediction, pool, beside)
         reasons += limits.memlock(question, pool)
     reasons += limits.shm(question, settings)
-    reasons += room.check(settings, prediction)
+    if wrong := tuple(fraction.impossible(settings)):
+        return (*wrong, *reasons), ()
+    beside_weights = rest(question, settings) if on_gpu else None
+    reasons += room.check(settings, prediction, beside_weights)
     if not on_gpu:
         return tuple(reasons), ()
-    reasons += fraction.check(question, settings, prediction)
+    reasons += fraction.check(question, settings, prediction, beside_weights)
     return tuple(reasons), tuple(_notes(question, settings, prediction, pool))
 
 

@@ -12,15 +12,21 @@ from collections.abc import Iterator
 from stoker.serving.checking.question import Question
 from stoker.serving.checking.reason import Reason
 from stoker.serving.memory import cards, words
-from stoker.serving.memory.prediction import Prediction, fraction_of
+from stoker.serving.memory.prediction import Prediction
 from stoker.serving.memory.reserve import Reserve, reserve
+from stoker.serving.memory.rest import Rest, fraction_of
 from stoker.serving.memory.settings import Settings
 
 REFUSED = 0.7
 """Of the reserve: less than this is refused."""
 
 
-def check(question: Question, settings: Settings, prediction: Prediction | str) -> Iterator[Reason]:
+def check(
+    question: Question,
+    settings: Settings,
+    prediction: Prediction | str,
+    rest: Rest | None = None,
+) -> Iterator[Reason]:
     """The reason `mem_fraction_high`, if the command line names a fraction that is too high."""
     left = _left(question, settings, prediction)
     total = settings.memory_mib
@@ -32,7 +38,7 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
     if left >= wanted.mib / 1024 * part - 0.005:
         return
     least = REFUSED * wanted.sure_mib / 1024 * part
-    refused = left < least and not _forced(prediction, least)
+    refused = left < least and not _forced(rest, least)
     yield Reason(
         name="mem_fraction_high",
         severity="refuse" if refused else "warn",
@@ -42,11 +48,22 @@ def check(question: Question, settings: Settings, prediction: Prediction | str) 
     )
 
 
-def _forced(prediction: Prediction | str, least: float) -> bool:
+def impossible(settings: Settings) -> Iterator[Reason]:
+    """The reason `flag_bad_value` for a fraction that is none; the parser takes any number."""
+    fraction = settings.fraction
+    if fraction is not None and not 0 < fraction <= 1:
+        yield Reason(
+            name="flag_bad_value",
+            severity="refuse",
+            message=f"--mem-fraction-static {fraction:g} is no part of a GPU's memory: it lies "
+            "between 0 and 1",
+            hint="a figure such as 0.88",
+        )
+
+
+def _forced(rest: Rest | None, least: float) -> bool:
     """Whether any fraction that is not refused would leave the weights no pool beside them."""
-    if isinstance(prediction, str):
-        return False
-    return prediction.before_gib - least <= prediction.weights_gib
+    return rest is not None and rest.before_gib - least <= rest.weights_gib
 
 
 def judged(question: Question, settings: Settings, prediction: Prediction | str) -> bool:
@@ -85,7 +102,7 @@ def _hint(settings: Settings, wanted: Reserve, prediction: Prediction | str, fre
     own = 1 - wanted.mib / (settings.memory_mib or math.inf)
     if isinstance(prediction, str):
         return "lower it, or leave it out: SGLang then takes its own"
-    if own > prediction.least_fraction:
+    if own > prediction.rest.least_fraction:
         return f"{math.floor(own * 100) / 100:g} is SGLang's own default here; use that or less"
     return (
         f"more GPUs or smaller weights: at SGLang's own {own:.3f} the {prediction.weights_gib:.1f} "

@@ -1,19 +1,18 @@
 """What a server will have: tokens of KV cache, state slots, and what stays free on each GPU."""
 
-import math
 from dataclasses import dataclass
 
 from stoker.serving.checking.question import Question
-from stoker.serving.memory import cards, releases, words
-from stoker.serving.memory.cells import Cell, aiter, cell
+from stoker.serving.memory import releases, words
+from stoker.serving.memory.cells import Cell, cell
 from stoker.serving.memory.logged import Logged
 from stoker.serving.memory.pool import Pool, pool
-from stoker.serving.memory.reserve import Reserve, default_fraction, reserve
-from stoker.serving.memory.resident import draft_gib, draft_unknown, weights_gib
+from stoker.serving.memory.reserve import Reserve, reserve
+from stoker.serving.memory.resident import draft_gib, draft_unknown
+from stoker.serving.memory.rest import Rest, context_of, memory
 from stoker.serving.memory.settings import Settings, resolve
 from stoker.serving.memory.states import GIB
 
-_AITER_CONTEXT, _AITER_FACTOR = 8192, 0.85
 _OTHERS = (0.1, 0.8)
 """GiB that communication and kernels' work space took after the pool, least and most, in logs."""
 _GRAPHS = (0.1, 3.6)
@@ -68,9 +67,9 @@ class Prediction:
         return f"{least} to {most}" if least != most else least
 
     @property
-    def least_fraction(self) -> float:
-        """Above this --mem-fraction-static the pool is larger than nothing."""
-        return self.weights_gib / self.before_gib if self.before_gib > 0 else math.inf
+    def rest(self) -> Rest:
+        """What the fraction leaves beside the weights."""
+        return Rest(self.before_gib, self.weights_gib, self.fraction, self.estimated)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -109,14 +108,14 @@ def worked_out(question: Question, logged: Logged | None = None) -> Prediction |
     each = cell(question, settings)
     if isinstance(each, str):
         return each
-    memory = _memory(question, settings, logged)
-    if isinstance(memory, str):
-        return memory
-    filled = pool(question, settings, each, memory, _context(question, settings))
+    found = memory(question, settings, logged)
+    if isinstance(found, str):
+        return found
+    filled = pool(question, settings, each, found, context_of(question, settings))
     if isinstance(filled, str):
         return filled
     known = logged is not None and logged.after_gib is not None
-    return _predicted(question, settings, each, filled, memory, known)
+    return _predicted(question, settings, each, filled, found, known)
 
 
 def _predicted(
@@ -124,10 +123,10 @@ def _predicted(
     settings: Settings,
     each: Cell,
     filled: Pool,
-    memory: tuple[float, float, float],
+    found: tuple[float, float, float],
     logged: bool,
 ) -> Prediction:
-    before, after, fraction = memory
+    before, after, fraction = found
     return Prediction(
         settings=settings,
         cell=each,
@@ -139,58 +138,15 @@ def _predicted(
         reserve=reserve(settings, question.model),
         estimated=not logged and question.gpus.free_gib is None,
         logged=logged,
-        context=_context(question, settings),
+        context=context_of(question, settings),
         draft_known=not draft_unknown(question, settings),
     )
-
-
-def _context(question: Question, settings: Settings) -> int | None:
-    return settings.context or (question.model.max_position if question.model else None)
 
 
 def computes_on_gpu(question: Question) -> bool:
     """Whether the server uses a GPU at all."""
     on_cpu = words.env_on(question.env, "SGLANG_USE_CPU_ENGINE")
     return not on_cpu and words.text(question.parsed, "device", "cuda") != "cpu"
-
-
-def fraction_of(question: Question, settings: Settings) -> float | None:
-    """The fraction given, else SGLang's default; None: the default cannot be told."""
-    fraction = settings.fraction
-    if fraction is None:
-        fraction = default_fraction(settings, question.model)
-    return None if fraction is None else fraction * _aiter_factor(question, settings)
-
-
-def _aiter_factor(question: Question, settings: Settings) -> float:
-    # Of a context above 8192 tokens AMD's kernels keep 15 % of the fraction, even of a given one.
-    context = _context(question, settings)
-    honoured = (
-        settings.fraction is not None
-        and releases.has(settings.sglang, "aiter_honours_fraction")
-        and words.env_on(question.env, "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION")
-    )
-    short = context is not None and context <= _AITER_CONTEXT
-    return 1.0 if not aiter(question) or short or honoured else _AITER_FACTOR
-
-
-def _memory(
-    question: Question, settings: Settings, logged: Logged | None
-) -> tuple[float, float, float] | str:
-    if words.env_on(question.env, "SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
-        return "the pool is sized after the graphs are captured"
-    fraction = fraction_of(question, settings)
-    if fraction is None:
-        return "SGLang's default --mem-fraction-static depends on the model's vision part"
-    if logged is not None and logged.before_gib is not None and logged.after_gib is not None:
-        return logged.before_gib, logged.after_gib, fraction
-    free = cards.free_gib(question.gpus, settings.ranks_here)
-    if free is None:
-        return "the GPU's memory is not known"
-    weights = weights_gib(question, settings)
-    if isinstance(weights, str):
-        return weights
-    return free[0], free[0] - weights, fraction
 
 
 def _draft_taken(question: Question, settings: Settings, each: Cell, tokens: int) -> float:

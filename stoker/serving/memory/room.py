@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stoker.serving.checking.reason import Reason
 from stoker.serving.memory.prediction import Prediction
+from stoker.serving.memory.rest import Rest
 from stoker.serving.memory.settings import Settings
 from stoker.serving.memory.states import GIB
 
@@ -14,12 +16,16 @@ _DOUBT_GIB = 0.5
 """So much may an estimate of free memory and of weights be wrong."""
 
 
-def check(settings: Settings, prediction: Prediction | str) -> Iterator[Reason]:
-    """The reasons `kv_pool_small` and `context_exceeds_kv`."""
+def check(
+    settings: Settings, prediction: Prediction | str, rest: Rest | None = None
+) -> Iterator[Reason]:
+    """The reasons `kv_pool_small` and `context_exceeds_kv`. `rest`: where nothing is predicted."""
     cap, context = settings.token_cap, settings.context
     if cap is not None and context is not None and cap < context:
         yield _capped(cap, context)
     if isinstance(prediction, str):
+        if rest is not None and rest.gib <= 0:
+            yield _nothing(rest)
         return
     if not prediction.starts and prediction.pool.rest_gib > 0:
         yield _states(prediction)
@@ -42,16 +48,19 @@ def _capped(cap: int, context: int) -> Reason:
 
 
 def _none(prediction: Prediction) -> Reason:
-    rest = prediction.pool.rest_gib
-    doubt = prediction.estimated and rest > -_DOUBT_GIB
+    return replace(_nothing(prediction.rest), hint=_more(prediction), sums=prediction.sums[:1])
+
+
+def _nothing(rest: Rest) -> Reason:
+    doubt = rest.estimated and rest.gib > -_DOUBT_GIB
     return Reason(
         name="kv_pool_small",
         severity="warn" if doubt else "refuse",
-        message=f"{prediction.weights_gib:.1f} GiB of weights on each GPU leave no room for a KV "
-        f"pool in {prediction.fraction:.3g} of {prediction.before_gib:.1f} GiB: SGLang does not "
-        "start without one",
-        hint=_more(prediction),
-        sums=prediction.sums[:1],
+        message=f"{rest.weights_gib:.1f} GiB of weights on each GPU leave no room for a KV pool "
+        f"in {rest.fraction:.3g} of {rest.before_gib:.1f} GiB: SGLang does not start without one",
+        hint=f"more GPUs (a higher --tp-size) or smaller weights; nothing below "
+        f"--mem-fraction-static {rest.least_fraction:.4f} starts",
+        sums=rest.sums,
     )
 
 
@@ -112,7 +121,7 @@ def _more(prediction: Prediction, context: int = 1) -> str:
         return gpus
     most = 1 - prediction.reserve.mib / total if total else 0.0
     tokens = context * prediction.cell.planned / GIB / prediction.before_gib
-    wanted = math.ceil((prediction.least_fraction + tokens) * 100) / 100
+    wanted = math.ceil((prediction.rest.least_fraction + tokens) * 100) / 100
     if prediction.pool.states is not None or wanted > most or wanted <= prediction.fraction:
         return gpus
     return f"--mem-fraction-static {wanted:g} to {math.floor(most * 100) / 100:g}, or {gpus}"

@@ -9,6 +9,7 @@ from stoker.serving.checking.question import Question
 from stoker.serving.memory.cells import Cell, cell
 from stoker.serving.memory.prediction import Prediction, worked_out
 from stoker.serving.memory.reserve import default_fraction
+from stoker.serving.memory.rest import rest
 from stoker.serving.memory.settings import resolve
 from tests.serving.memory.rows import Row
 
@@ -58,7 +59,9 @@ class Result:
     @property
     def failure_predicted(self) -> bool:
         """Whether a prediction says that it will not start."""
-        return any(
+        left = [rest(self.row.question, resolve(self.row.question), self.row.logged)]
+        left += [rest(self.row.question, resolve(self.row.question))]
+        return any(one is not None and one.gib <= 0 for one in left) or any(
             not isinstance(one, str) and not one.starts for one in (self.logged, self.static)
         )
 

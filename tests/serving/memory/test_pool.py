@@ -203,4 +203,4 @@ def test_more_memory_never_makes_fewer_tokens(fraction: float, free: float, used
     small = _predicted(asked(flags), Logged(before_gib=free, after_gib=free * (1 - used)))
     large = _predicted(asked(flags), Logged(before_gib=free + 1, after_gib=free * (1 - used) + 1))
     assert large.pool.tokens >= small.pool.tokens
-    assert small.starts == (small.fraction > small.least_fraction) or small.pool.tokens < 2
+    assert small.starts == (small.fraction > small.rest.least_fraction) or small.pool.tokens < 2

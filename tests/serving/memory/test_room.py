@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from stoker.serving.checking.model import Model
 from stoker.serving.checking.question import Gpus
 from stoker.serving.checking.reason import Reason
 from stoker.serving.memory import check
@@ -29,6 +32,23 @@ def test_weights_that_no_fraction_helps_want_more_gpus() -> None:
     heavy = replace(TEXT, weights_gib=8 * 89.4)
     found, _ = check(asked("--tp-size 8 --mem-fraction-static 0.92", model=heavy))
     assert _reason(found, "kv_pool_small").hint == _MORE
+
+
+def test_weights_leave_nothing_whatever_the_pool_is_made_of() -> None:
+    strange = Model(arch="DeepseekV4ForCausalLM", layers=61, weights_gib=8 * 88.0)
+    found, _ = check(asked("--tp-size 8 --mem-fraction-static 0.88", model=strange))
+    reason = _reason(found, "kv_pool_small")
+    assert reason.severity == "refuse"
+    assert reason.hint == f"{_MORE}; nothing below --mem-fraction-static 0.9312 starts"
+    forced, _ = check(asked("--tp-size 8 --mem-fraction-static 0.94", model=strange))
+    assert [(one.name, one.severity) for one in forced] == [("mem_fraction_high", "warn")]
+
+
+@pytest.mark.parametrize("fraction", ["88", "0", "-0.5", "1.01"])
+def test_a_fraction_that_is_none_is_a_wrong_value(fraction: str) -> None:
+    (reason,) = check(asked(f"--mem-fraction-static {fraction}"))[0]
+    assert (reason.name, reason.severity) == ("flag_bad_value", "refuse")
+    assert "lies between 0 and 1" in reason.message
 
 
 def test_a_context_that_was_asked_for_and_does_not_fit_is_refused() -> None:
