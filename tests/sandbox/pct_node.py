@@ -44,6 +44,9 @@ class NodeShell:
             "ControlMaster=auto",
             f"ControlPath={shared}",
             "ControlPersist=60",
+            # A node that reboots under a command ends it; by itself ssh would wait for hours.
+            "ServerAliveInterval=5",
+            "ServerAliveCountMax=3",
         ):
             options += ["-o", option]
         words = ["ssh", *options, f"root@{node.address}", line]
