@@ -7,6 +7,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from http.client import HTTPException
 
 from stoker.refused import Refused
 from stoker.sandbox import state as instances
@@ -75,7 +76,7 @@ class Watch:
     def _loop(self, ended: threading.Event) -> None:
         while not ended.wait(_APART_S):
             came = False
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, HTTPException):
                 came = self._token()
             self.answered.append((time.time(), came))
 

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from http.client import HTTPException
 
 PAUSE_S = 0.25
 
@@ -29,7 +30,7 @@ class Client:
         try:
             with urllib.request.urlopen(request, timeout=20) as answer:
                 tokens = json.load(answer)["usage"]["completion_tokens"]
-        except (OSError, ValueError):
+        except (OSError, ValueError, HTTPException):
             tokens = 0
         if tokens >= 1:
             self.answered = time.monotonic()
