@@ -20,6 +20,12 @@ $(VENV)/.complete: requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What only the tests need, and no operator should have to install.
+$(VENV)/.tests: requirements-sandbox.lock $(VENV)/.complete
+	@echo "  installing what only the tests need"
+	@$(BIN)/pip install --quiet --progress-bar off --require-hashes -r requirements-sandbox.lock
+	@touch $@
+
 SAID = @printf '\n== %s\n' "$(1)"
 
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
@@ -41,7 +47,7 @@ down: ## remove the demo's node and containers; downloads are kept
 
 test: unit sandbox-test ## everything that proves the project, in order of cost
 
-unit: $(VENV)/.complete ## lint, types and the tests that need no container
+unit: $(VENV)/.tests ## lint, types and the tests that need no container
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync unit-agent unit-recovery unit-rest
 
 unit-agent: # mostly waiting, so it goes beside the rest
@@ -58,7 +64,7 @@ unit-rest:
 # and the others mostly wait, so they go at once: never more than one real SGLang container.
 SERVING := tests/sandbox/test_debian_13.py tests/sandbox/test_main_job.py
 RECOVERING := tests/sandbox/test_recovery.py
-sandbox-test: $(VENV)/.complete ## the same on real containers, with a real SGLang
+sandbox-test: $(VENV)/.tests ## the same on real containers, with a real SGLang
 	$(BIN)/pytest -q -m sandbox tests/recovery
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going sandbox-serving sandbox-recovery sandbox-rest
 
@@ -116,4 +122,7 @@ flags: $(VENV)/.complete ## record the options an SGLang version knows from its 
 
 requirements: $(VENV)/.complete ## refresh requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-annotate --all-extras --upgrade pyproject.toml --output-file requirements.lock
+	  --no-annotate --extra dev --upgrade pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate --all-extras --constraint requirements.lock pyproject.toml \
+	  --output-file requirements-sandbox.lock
