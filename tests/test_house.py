@@ -156,6 +156,8 @@ ON_A_NODE = (
     "stoker.diagnosis",
     "stoker.sandbox.node",
     "stoker.serving.catalogue.extracting",
+    "stoker.facts.on_node",
+    "stoker.operations.on_node",
 )
 
 
@@ -176,6 +178,8 @@ OLDEST = (
     "stoker.recovery",
     "stoker.diagnosis",
     "stoker.serving.catalogue.extracting",
+    "stoker.facts.on_node",
+    "stoker.operations.on_node",
 )
 
 

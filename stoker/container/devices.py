@@ -1,17 +1,47 @@
 """The device nodes that pass GPUs into a container."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+from stoker.health import bdf
+from stoker.refused import Refused
+
+CONTROL = "/dev/nvidiactl"
+UVM = "/dev/nvidia-uvm"
+UVM_TOOLS = "/dev/nvidia-uvm-tools"
+CAPABILITIES = "/dev/nvidia-caps/"
+DRIVER = "nvidia"
+BOOT_UNIT = "stoker-gpu-nodes.service"
+"""Of the node: makes the device nodes before any container starts."""
+
+_NODE = re.compile(r"(/dev/nvidia)?\d{1,3}")
+_UUID = re.compile(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU of a node that its driver has."""
+    """A GPU in a slot of a node."""
 
     uuid: str
+    """Empty until the driver has initialised it, and where another driver has it."""
     bdf: str
     """PCI address as sysfs writes it, lower case: `0000:01:00.0`."""
-    minor: int
-    """N of /dev/nvidiaN: of this boot, so it is never what an inventory names."""
+    minor: int | None
+    """N of /dev/nvidiaN: of this boot, so it is never what an inventory names. None: NVIDIA's
+    driver has given it none."""
+    driver: str = DRIVER
+    """Of the kernel; `vfio-pci`: it is for a VM. Empty: none."""
+
+    def __str__(self) -> str:
+        return f"{self.uuid or 'UUID not known'} at {self.bdf}{_state(self)}"
+
+    @property
+    def node(self) -> str:
+        """Its device node of this boot; only of a GPU with a minor."""
+        return f"/dev/nvidia{self.minor}"
 
 
 @dataclass(frozen=True)
@@ -22,3 +52,116 @@ class Device:
     mode: int = 0o666
     gid: int | None = None
     """In the container; None: root's."""
+
+    @property
+    def value(self) -> str:
+        """As Proxmox writes it: the path, then the rest by name."""
+        gid = "" if self.gid is None else f",gid={self.gid}"
+        return f"{self.path}{gid},mode={self.mode:04o}"
+
+
+def chosen(asked: str | Sequence[str], cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The GPUs that an inventory names, each once, in the order of their PCI addresses.
+
+    `all`: those that no VM has. Raises Refused with every reason at once.
+    """
+    if isinstance(asked, str):
+        return _every(asked, cards)
+    found, wrong = set(), []
+    for name in asked:
+        try:
+            found.add(_one(name, cards))
+        except Refused as error:
+            wrong.append(str(error))
+    if wrong:
+        raise Refused("\n".join(wrong))
+    return tuple(sorted(found, key=lambda card: card.bdf))
+
+
+def wanted(
+    cards: Sequence[Card],
+    paths: Collection[str],
+    mode: int = 0o666,
+    gid: int | None = None,
+    capabilities: bool = False,
+) -> tuple[Device, ...]:
+    """What a container needs for these GPUs.
+
+    `paths`: those of the node's paths that are character devices now. Raises Refused if one that is
+    needed is not there: Proxmox would not start the container.
+    """
+    if not cards:
+        return ()
+    needed = [*(card.node for card in cards), CONTROL, UVM, UVM_TOOLS]
+    missing = [path for path in needed if path not in paths]
+    if missing:
+        raise Refused(
+            f"cannot pass the GPUs: the node has no {', '.join(missing)}; "
+            f"{BOOT_UNIT} makes them: run deploy.py for the node too, or look at "
+            f"journalctl -u {BOOT_UNIT} there"
+        )
+    if capabilities:
+        needed += sorted(path for path in paths if path.startswith(CAPABILITIES))
+    return tuple(Device(path, mode, gid) for path in needed)
+
+
+def _every(asked: str, cards: Sequence[Card]) -> tuple[Card, ...]:
+    if asked != "all":
+        raise Refused(f"cannot pass gpus {asked!r}: it is no list and not all; write [{asked}]")
+    ours = [card for card in cards if card.driver != "vfio-pci"]
+    if not ours:
+        raise Refused(f"cannot pass all GPUs: {_there(cards)}; give one to NVIDIA's driver")
+    return chosen([card.bdf for card in ours], cards)
+
+
+def _one(name: str, cards: Sequence[Card]) -> Card:
+    if _NODE.fullmatch(name):
+        raise Refused(
+            f"cannot pass GPU {name}: a number belongs to another GPU after the next boot; "
+            f"name it by UUID or PCI address: {_there(cards)}"
+        )
+    card = _named(name, cards)
+    if card is None:
+        raise Refused(f"cannot pass GPU {name}: {_there(cards)}; name one of these")
+    if card.driver == "vfio-pci":
+        raise Refused(
+            f"cannot pass GPU {name}: vfio-pci has {card.bdf}, so it is for a VM; take it out of "
+            "the VM and give it to NVIDIA's driver, or name another"
+        )
+    if card.driver != DRIVER or card.minor is None:
+        raise Refused(
+            f"cannot pass GPU {name}: {card.bdf} has no device node, since "
+            f"{_why_none(card)}; see dmesg | grep NVRM on the node"
+        )
+    return card
+
+
+def _named(name: str, cards: Sequence[Card]) -> Card | None:
+    if _UUID.fullmatch(name):
+        return next((card for card in cards if card.uuid.lower() == name.lower()), None)
+    try:
+        address = bdf.normal(name)
+    except ValueError:
+        raise Refused(
+            f"cannot pass GPU {name}: it is no UUID (GPU-...) and no PCI address (0000:01:00.0); "
+            f"name one of these: {_there(cards)}"
+        ) from None
+    return next((card for card in cards if card.bdf == address), None)
+
+
+def _there(cards: Sequence[Card]) -> str:
+    if not cards:
+        return "the node has no NVIDIA GPU"
+    return f"the node has {', '.join(map(str, cards))}"
+
+
+def _state(card: Card) -> str:
+    if card.driver == DRIVER and card.minor is not None:
+        return ""
+    return f" ({_why_none(card)})"
+
+
+def _why_none(card: Card) -> str:
+    if card.driver == DRIVER:
+        return "the driver did not take it"
+    return f"its driver is {card.driver}" if card.driver else "it has no driver"

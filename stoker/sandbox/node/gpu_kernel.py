@@ -3,8 +3,9 @@
 `/var/lib/stoker-gpu/kernel` looks like the root of a node with that driver as far as `/proc` and
 `/sys` tell of it: what is there follows from the state, the injected failures and the holders.
 Beside it lie what no real node has: `nodes.json`, the numbers of the device nodes, since those of
-major 195 cannot be opened without a driver; and `kernel.log`, for the kernel's own log, which a
-node of the sandbox shares with the machine it runs on.
+major 195 cannot be opened without a driver; `installed`, the version that `modinfo` tells; and
+`kernel.log`, for the kernel's own log, which a node of the sandbox shares with the machine it runs
+on.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def tree(state: State, holders: List[Holder]) -> Tree:
     loaded = modules(state)
     files: Tree = {
         "nodes.json": (json.dumps(state["nodes"], indent=2) + "\n").encode(),
+        "installed": f"{installed(state)}\n".encode(),
         "kernel.log": "".join(line + "\n" for line in state.get("kernel_log", [])).encode(),
         "proc/devices": _devices(state, loaded).encode(),
     }

@@ -1,0 +1,210 @@
+"""Prints what a node has of containers and GPUs, as one Python literal. Read-only.
+
+Run by `python3 -I -S`, once a container a run: hence no import that costs more than the look
+itself (json, subprocess and typing each double it). What can hang, Proxmox's file system with its
+cluster and the driver with a GPU, is read by a child that is left behind when its time is over;
+such a part is None.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PVE = "/etc/pve"
+STAND_IN = "/var/lib/stoker-gpu"
+VERSION = "/usr/lib/stoker-sandbox/pve-container.version"
+PATIENCE_S = 6.0
+
+
+def text(path: str) -> str:
+    """Of a file; empty if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def names(folder: str) -> list[str]:
+    """In a folder; none if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def in_time(work: Callable[[], object]) -> str | None:
+    """What `work` prints to standard output; None: nothing in time, or it failed."""
+    end, out = os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.dup2(out, 1)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(out)
+    said, until = b"", time.monotonic() + PATIENCE_S
+    while select.select([end], [], [], max(0.0, until - time.monotonic()))[0]:
+        data = os.read(end, 1 << 20)
+        if not data:
+            return said.decode("utf-8", "replace") if os.waitpid(child, 0)[1] == 0 else None
+        said += data
+    os.kill(child, signal.SIGKILL)  # and not waited for: it may hang in the kernel
+    return None
+
+
+def literal(read: Callable[[], object]) -> str | None:
+    """What `read` gives as a literal, in time."""
+
+    def work() -> None:
+        data = ascii(read()).encode()
+        while data:
+            data = data[os.write(1, data) :]
+
+    return in_time(work)
+
+
+def program(*words: str) -> str | None:
+    """What a program prints, without the line's end; None: it failed or is not there."""
+    said = in_time(lambda: os.execvp(words[0], words))
+    return None if said is None else said.strip()
+
+
+def configurations() -> dict[str, object]:
+    """Texts of this node's containers, where the other guests are, and what HA manages."""
+    own = os.uname().nodename.split(".")[0]
+    if not os.path.isdir(PVE + "/nodes"):
+        raise OSError("not mounted")
+    texts: dict[int, str] = {}
+    elsewhere: dict[int, str] = {}
+    machines: dict[int, str] = {}
+    for node in names(PVE + "/nodes"):
+        for kind, found in (("lxc", elsewhere), ("qemu-server", machines)):
+            folder = "%s/nodes/%s/%s" % (PVE, node, kind)
+            for name in names(folder):
+                vmid = name[:-5]
+                if not name.endswith(".conf") or not vmid.isdigit():
+                    continue
+                if kind == "lxc" and node == own:
+                    texts[int(vmid)] = text("%s/%s" % (folder, name))
+                else:
+                    found[int(vmid)] = node
+    return {"texts": texts, "elsewhere": elsewhere, "machines": machines, "ha": managed()}
+
+
+def managed() -> str | None:
+    """HA's configuration; None: it cannot be read."""
+    try:
+        with open(PVE + "/ha/resources.cfg", encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None
+
+
+def driver(root: str) -> dict[str, object]:
+    """The GPUs on the bus and what NVIDIA's driver says of each."""
+    known = root + "/proc/driver/nvidia/gpus"
+    told = {bdf.lower(): text("%s/%s/information" % (known, bdf)) for bdf in names(known)}
+    cards = dict.fromkeys(told, "nvidia")
+    bus = root + "/sys/bus/pci/devices"
+    for bdf in names(bus):
+        base = "%s/%s" % (bus, bdf)
+        if text(base + "/vendor").startswith("0x10de") and text(base + "/class")[:6] in (
+            "0x0300",
+            "0x0302",
+        ):
+            try:
+                cards[bdf.lower()] = os.path.basename(os.readlink(base + "/driver"))
+            except OSError:
+                cards[bdf.lower()] = ""
+    return {
+        "cards": [(bdf, cards[bdf], told.get(bdf, "")) for bdf in sorted(cards)],
+        "loaded": text(root + "/sys/module/nvidia/version").strip(),
+    }
+
+
+def nodes() -> dict[str, tuple[int, int]]:
+    """Numbers of NVIDIA's character devices by path."""
+    found = {}
+    for folder in ("/dev", "/dev/nvidia-caps"):
+        for name in names(folder):
+            if name.startswith("nvidia"):
+                path = "%s/%s" % (folder, name)
+                try:
+                    status = os.stat(path)
+                except OSError:
+                    continue
+                if stat.S_ISCHR(status.st_mode):
+                    found[path] = os.major(status.st_rdev), os.minor(status.st_rdev)
+    return found
+
+
+def running() -> list[int]:
+    """VMIDs: their lxc-start listens at a name that `pct` looks for too."""
+    prefix, suffix = "@/var/lib/lxc/", "/command"
+    found = set()
+    for line in text("/proc/net/unix").splitlines():
+        name = line.rpartition(" ")[2]
+        if name.startswith(prefix) and name.endswith(suffix):
+            vmid = name[len(prefix) : -len(suffix)]
+            if vmid.isdigit():
+                found.add(int(vmid))
+    return sorted(found)
+
+
+def is_stand_in() -> bool:
+    """Whether the driver is the sandbox's, as `stoker.recovery.machine` tells it."""
+    if os.path.lexists("/sys/module/nvidia") or os.path.lexists("/proc/driver/nvidia"):
+        return False
+    return '"stand_in"' in text(STAND_IN + "/state.json")
+
+
+def container_version(stand_in: bool) -> str:
+    """Of pve-container; empty: not known."""
+    told = text(VERSION).strip() if stand_in else ""
+    told = told or program("dpkg-query", "-W", "-f", "${Version}", "pve-container") or ""
+    if not told:
+        for line in (program("pveversion", "-v") or "").splitlines():
+            if line.startswith("pve-container:"):
+                told = line.partition(":")[2].strip()
+    return told
+
+
+def installed() -> str:
+    """Version of NVIDIA's module on disk; empty: there is none."""
+    return program("modinfo", "-F", "version", "nvidia") or ""
+
+
+def look() -> dict[str, object]:
+    """All of it."""
+    stand_in = is_stand_in()
+    root = STAND_IN + "/kernel" if stand_in else ""
+    return {
+        "node": os.uname().nodename.split(".")[0],
+        "version": container_version(stand_in),
+        "pve": literal(configurations),
+        "driver": literal(lambda: driver(root)),
+        "numbers": nodes(),
+        "devices": text("/proc/devices"),
+        "own_devices": text(root + "/proc/devices") if stand_in else "",
+        "running": running(),
+        "installed": text(root + "/installed").strip() if stand_in else installed(),
+    }
+
+
+if __name__ == "__main__":
+    print(ascii(look()))

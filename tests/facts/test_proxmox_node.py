@@ -1,0 +1,159 @@
+import ast
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stoker.container.devices import Card
+from stoker.facts import proxmox_node
+from stoker.facts.on_node import look as script
+from stoker.facts.proxmox_node import NotSeen
+
+INFORMATION = """\
+Model: \t\t NVIDIA RTX PRO 6000 Blackwell Server Edition
+IRQ:   \t\t 210
+GPU UUID: \t {uuid}
+Bus Location: \t 0000:01:00.0
+Device Minor: \t {minor}
+GPU Excluded:\t No
+"""
+UUID = "GPU-4d0f7a52-90b3-5d1e-8a51-0c9d2f7e1a01"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a node that `script` looks at where it takes a root."""
+    (tmp_path / "pve").mkdir()
+    monkeypatch.setattr(script, "PVE", str(tmp_path / "pve"))
+    return tmp_path
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def printed(**told: Any) -> str:
+    """What the script would print."""
+    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "ha": ""}
+    driver = {"cards": [], "loaded": ""}
+    parts = {"pve": pve, "driver": driver}
+    for part in parts:
+        given = told.pop(part, {})
+        told[part] = None if given is None else ascii(parts[part] | given)
+    every = {
+        "node": "pve1",
+        "version": "6.1.10",
+        "numbers": {},
+        "devices": "",
+        "own_devices": "",
+        "running": [],
+        "installed": "",
+    }
+    return ascii(every | told)
+
+
+def test_the_driver_tells_uuid_and_minor_of_each_gpu() -> None:
+    cards = [
+        ("0000:01:00.0", "nvidia", INFORMATION.format(uuid=UUID, minor=4)),
+        ("0000:21:00.0", "nvidia", INFORMATION.format(uuid="GPU-????????-????", minor=0)),
+        ("0000:41:00.0", "vfio-pci", ""),
+    ]
+    look = proxmox_node.parse(printed(driver={"cards": cards, "loaded": "580.126.09"}))
+    assert look.cards == (
+        Card(UUID, "0000:01:00.0", 4),
+        Card("", "0000:21:00.0", 0),
+        Card("", "0000:41:00.0", None, "vfio-pci"),
+    )
+    assert look.driver_version == "580.126.09"
+
+
+def test_majors_are_those_of_character_devices_and_a_stand_in_names_its_own() -> None:
+    devices = (
+        "Character devices:\n  7 vcs\n195 nvidia\n511 nvidia-uvm\n\nBlock devices:\n259 blkext"
+    )
+    assert proxmox_node.parse(printed(devices=devices)).majors == {
+        7: "vcs",
+        195: "nvidia",
+        511: "nvidia-uvm",
+    }
+    own = "Character devices:\n  1 mem\n  7 nvidia\n 10 nvidia-uvm\n"
+    look = proxmox_node.parse(printed(devices="Character devices:\n 7 vcs\n", own_devices=own))
+    assert look.majors == {7: "nvidia", 10: "nvidia-uvm"}
+
+
+def test_ha_is_told_or_not_known() -> None:
+    text = "ct: 200\n\tstate started\n\nct: 201\n\tstate ignored\n\nvm: 300\n"
+    assert proxmox_node.parse(printed(pve={"ha": text})).ha == frozenset({200})
+    assert proxmox_node.parse(printed()).ha == frozenset()
+    assert proxmox_node.parse(printed(pve={"ha": None})).ha is None
+
+
+def test_a_cluster_file_system_that_hangs_is_one_sentence() -> None:
+    with pytest.raises(NotSeen, match="node pve1: /etc/pve does not answer or is not mounted; see"):
+        proxmox_node.parse(printed(pve=None))
+
+
+def test_a_driver_that_hangs_is_one_sentence() -> None:
+    with pytest.raises(NotSeen, match="node pve1: NVIDIA's driver does not answer; see dmesg"):
+        proxmox_node.parse(printed(driver=None))
+
+
+def test_a_node_without_a_python_is_one_sentence() -> None:
+    ran = SimpleNamespace(code=127, stdout=b"", stderr=b"sh: 1: /usr/bin/python3: not found\n")
+    with pytest.raises(NotSeen, match="ended with 127: sh: 1: /usr/bin/python3: not found; it"):
+        proxmox_node.look(lambda _: ran)
+
+
+def test_containers_are_found_on_every_node_of_the_cluster(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script.os, "uname", lambda: SimpleNamespace(nodename="pve1.example"))
+    put(node / "pve/nodes/pve1/lxc/200.conf", "hostname: a\n")
+    put(node / "pve/nodes/pve1/qemu-server/300.conf", "")
+    put(node / "pve/nodes/pve2/lxc/201.conf", "hostname: b\n")
+    put(node / "pve/nodes/pve1/lxc/200.conf.tmp.7", "hostname: half\n")
+    assert script.configurations() == {
+        "texts": {200: "hostname: a\n"},
+        "elsewhere": {201: "pve2"},
+        "machines": {300: "pve1"},
+        "ha": "",
+    }
+
+
+def test_gpus_are_found_on_the_bus_whoever_has_them(tmp_path: Path) -> None:
+    for bdf, vendor, kind in (
+        ("0000:01:00.0", "0x10de", "0x030200"),
+        ("0000:01:00.1", "0x10de", "0x040300"),
+        ("0000:41:00.0", "0x10de", "0x030000"),
+        ("0000:02:00.0", "0x8086", "0x030000"),
+    ):
+        put(tmp_path / f"sys/bus/pci/devices/{bdf}/vendor", f"{vendor}\n")
+        put(tmp_path / f"sys/bus/pci/devices/{bdf}/class", f"{kind}\n")
+    (tmp_path / "sys/bus/pci/devices/0000:41:00.0/driver").symlink_to("../../drivers/vfio-pci")
+    put(tmp_path / "proc/driver/nvidia/gpus/0000:61:00.0/information", "Device Minor: 1\n")
+    assert script.driver(str(tmp_path))["cards"] == [
+        ("0000:01:00.0", "", ""),
+        ("0000:41:00.0", "vfio-pci", ""),
+        ("0000:61:00.0", "nvidia", "Device Minor: 1\n"),
+    ]
+
+
+def test_what_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "PATIENCE_S", 0.05)
+    assert script.literal(lambda: script.select.select([], [], [])) is None
+    assert script.literal(lambda: 1 / 0) is None
+    assert script.literal(lambda: {"a": "ü" * 100_000}) == ascii({"a": "ü" * 100_000})
+
+
+def test_a_program_is_asked_without_a_shell() -> None:
+    assert script.program("echo", "a b") == "a b"
+    assert script.program("no-such-program") is None
+    assert script.program("false") is None
+
+
+def test_the_script_runs_as_the_node_runs_it() -> None:
+    ran = subprocess.run(proxmox_node.COMMAND, capture_output=True, text=True, check=True)
+    assert set(ast.literal_eval(ran.stdout)) >= {"version", "pve", "driver", "numbers", "running"}
