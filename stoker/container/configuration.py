@@ -2,8 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
 
 _SECTION = re.compile(r"\[([^\]]+)\]\s*")
 _RAW = re.compile(r"(lxc\.[a-z0-9_.-]+)(?:\s*:\s*|\s*=\s*)(.*)", re.IGNORECASE)
@@ -16,7 +18,7 @@ class Configuration:
     """One container's configuration file, `/etc/pve/nodes/<node>/lxc/<vmid>.conf`."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What holds now, as it is written there."""
+    """What holds now, as it is written there; `description` is the text that its `#` lines are."""
     raw: tuple[tuple[str, str], ...] = ()
     """Name, in lower case, and value of each `lxc.*` line, in order."""
     pending: Mapping[str, str] = field(default_factory=dict)
@@ -24,6 +26,7 @@ class Configuration:
     deletes: tuple[str, ...] = ()
     """Keys that the next start takes away."""
     snapshots: tuple[str, ...] = ()
+    """Empty where the API told the rest: it tells them elsewhere."""
     digest: str = ""
     """SHA-1 of the file, which Proxmox compares before it writes."""
 
@@ -34,7 +37,8 @@ class Configuration:
 
     @property
     def coming(self) -> Mapping[str, str]:
-        """The keys after the next start."""
+        """The keys after the next start. One that is both changed and deleted keeps the changed
+        value, as measured."""
         left = {key: value for key, value in self.keys.items() if key not in self.deletes}
         return {**left, **self.pending}
 
@@ -44,15 +48,19 @@ def parse(text: str) -> Configuration:
     sections: dict[str, dict[str, str]] = {"": {}}
     raw: list[tuple[str, str]] = []
     here = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if section := _SECTION.fullmatch(line):
             here = section[1]
             sections.setdefault(here, {})
+        elif line.startswith("#"):
+            told = sections[here].get("description")
+            piece = unquote(line[1:])
+            sections[here]["description"] = piece if told is None else f"{told}\n{piece}"
         elif lxc := _RAW.fullmatch(line):
             if not here:
                 raw.append((lxc[1].lower(), lxc[2].strip()))
         elif plain := _PLAIN.fullmatch(line):
-            sections[here][plain[1]] = plain[2].strip()
+            sections[here][plain[1]] = _value(plain[1], plain[2].strip())
     pending = dict(sections.get(PENDING, {}))
     deletes = re.split(r"[,; ]+", pending.pop("delete", ""))
     return Configuration(
@@ -62,4 +70,22 @@ def parse(text: str) -> Configuration:
         deletes=tuple(key.lstrip("!") for key in deletes if key),
         snapshots=tuple(name for name in sections if name not in ("", PENDING)),
         digest=hashlib.sha1(text.encode()).hexdigest(),
+    )
+
+
+def _value(key: str, value: str) -> str:
+    # Older versions wrote it as a key of its own.
+    return unquote(value) if key == "description" else value
+
+
+def from_api(config: Mapping[str, Any], pending: Iterable[Mapping[str, Any]]) -> Configuration:
+    """The same from what the API answers to `config?current=1` and to `pending`."""
+    keys = {key: str(value) for key, value in config.items() if key not in ("digest", "lxc")}
+    waiting = list(pending)
+    return Configuration(
+        keys=keys,
+        raw=tuple((str(name).lower(), str(value)) for name, value in config.get("lxc", ())),
+        pending={str(one["key"]): str(one["pending"]) for one in waiting if "pending" in one},
+        deletes=tuple(str(one["key"]) for one in waiting if one.get("delete")),
+        digest=str(config.get("digest", "")),
     )

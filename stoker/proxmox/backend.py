@@ -21,10 +21,16 @@ class Backend(Protocol):
         """Make it from `ostemplate`, without starting it. Options as `pct create` has them."""
 
     def set(
-        self, vmid: int, options: Mapping[str, str], delete: Sequence[str] = (), digest: str = ""
+        self,
+        vmid: int,
+        options: Mapping[str, str],
+        delete: Sequence[str] = (),
+        digest: str = "",
+        revert: Sequence[str] = (),
     ) -> None:
-        """Change keys. `digest`: of the configuration as it was read; `Changed` if it is another
-        now."""
+        """Change keys. `revert`: keys whose pending change is taken back; not with the same key in
+        `options` or `delete`. `digest`: of the configuration as it was read; `Changed` if it is
+        another now."""
 
     def resize(self, vmid: int, disk: str, size: str) -> None:
         """Grow a volume (`rootfs`, `64G`); Proxmox never shrinks one."""

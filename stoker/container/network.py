@@ -1,0 +1,94 @@
+"""A container's network interfaces, `netN`, matched by the name they have inside."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from stoker.container import property_string, slots
+from stoker.container.allowed import (
+    Bridge,
+    Gateway4,
+    Gateway6,
+    Interface,
+    Ip4,
+    Ip6,
+    Strict,
+)
+from stoker.container.property_string import Edit
+from stoker.refused import Refused
+
+# key of the data -> key of the property string
+_KEYS = {
+    "bridge": "bridge",
+    "firewall": "firewall",
+    "gateway": "gw",
+    "gateway6": "gw6",
+    "ip": "ip",
+    "ip6": "ip6",
+    "mtu": "mtu",
+    "rate_mbps": "rate",
+    "vlan": "tag",
+}
+
+
+class Network(Strict):
+    """One interface. What is not said stays, the hardware address too."""
+
+    name: Interface
+    bridge: Bridge | None = None
+    """Needed where there is no such interface yet."""
+    ip: Ip4 | None = None
+    gateway: Gateway4 | None = None
+    ip6: Ip6 | None = None
+    gateway6: Gateway6 | None = None
+    mtu: Annotated[int, Field(ge=64, le=65535)] | None = None
+    vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
+    firewall: bool | None = None
+    rate_mbps: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
+    """Megabytes a second, as Proxmox counts its `rate`."""
+
+    @model_validator(mode="after")
+    def _gateways_go_with_fixed_addresses(self) -> "Network":
+        for key, ip, gateway in (("gateway", self.ip, self.gateway), ("gateway6", *self._six)):
+            if gateway and ip is not None and "/" not in ip:
+                raise ValueError(f"has a {key}, which goes only with a fixed address")
+        return self
+
+    @property
+    def _six(self) -> tuple[str | None, str | None]:
+        return self.ip6, self.gateway6
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Its fixed addresses, in one spelling, without their prefixes."""
+        fixed = [ip for ip in (self.ip, self.ip6) if ip and "/" in ip]
+        return tuple(str(ipaddress.ip_interface(ip).ip) for ip in fixed)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What is said of it, as a property string has it."""
+        said = {word: getattr(self, key) for key, word in _KEYS.items()}
+        fields = {word: _word(value) for word, value in said.items() if value is not None}
+        return {"name": self.name, **fields}
+
+
+def _word(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def edits(networks: Sequence[Network], there: Sequence[Mapping[str, str]]) -> dict[str, Edit]:
+    """Key -> what its value becomes. `there`: the keys that hold, then those to come. Raises
+    `Refused` for an interface that is not there and has no bridge."""
+    found: dict[str, Edit] = {}
+    problems: list[str] = []
+    for network in networks:
+        key = slots.find("net", there, "name", network.name)
+        if key is None and network.bridge is None:
+            problems.append(f"networks: there is no {network.name} yet; name its bridge")
+        key = key or slots.free("net", [*there, found])
+        found[key] = property_string.merging("net", network.fields)
+    if problems:
+        raise Refused("\n".join(["cannot change the container's network:", *problems]))
+    return found

@@ -1,0 +1,63 @@
+"""The devices that pass GPUs, `devN`: which number each has, and which are no longer wanted."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from stoker.container import property_string, slots
+from stoker.container.devices import Device
+from stoker.container.property_string import Edit
+
+_NVIDIA = re.compile(r"/dev/nvidia([0-9]+|ctl|-uvm|-uvm-tools|-modeset|-caps/.+)")
+_CARD = re.compile(r"/dev/nvidia[0-9]+")
+
+
+def edits(
+    devices: Sequence[Device], there: Sequence[Mapping[str, str]], exactly: bool
+) -> dict[str, Edit]:
+    """Key -> what its value becomes; a path keeps its number, a new one gets a free one.
+
+    `exactly`: mode and group are as said. Otherwise a device that everybody or the wanted group
+    may open already is left as it is.
+    """
+    found: dict[str, Edit] = {}
+    for device in devices:
+        key = slots.find("dev", there, "path", device.path)
+        found[key or slots.free("dev", [*there, found])] = _edit(device, exactly)
+    return found
+
+
+def _edit(device: Device, exactly: bool) -> Edit:
+    said = {"mode": f"0{device.mode:03o}"}
+    if device.gid is not None:
+        said["gid"] = str(device.gid)
+
+    def edit(text: str | None) -> str:
+        before = property_string.parse("dev", text) if text else {}
+        if text and before.get("path") == device.path and not exactly and _is_open(device, before):
+            return text
+        before.pop("deny-write", None)
+        return property_string.render("dev", {**before, "path": device.path, **said})
+
+    return edit
+
+
+def _is_open(device: Device, fields: Mapping[str, str]) -> bool:
+    mode = fields.get("mode", "0660")
+    if property_string.truth(fields.get("deny-write")):
+        return False
+    readers = mode[-1:] if device.gid is None or mode[-1:] in "67" else mode[-2:-1]
+    is_group = device.gid is None or mode[-1:] in "67" or fields.get("gid", "0") == str(device.gid)
+    return readers in ("6", "7") and is_group
+
+
+def stale(devices: Sequence[Device], keys: Mapping[str, str]) -> list[str]:
+    """The keys that pass NVIDIA's nodes and are not wanted: GPUs that are not among these devices,
+    and every node where no device is. Nothing else's are among them (/dev/fuse, /dev/dri)."""
+    ours = _CARD if devices else _NVIDIA
+    wanted = {device.path for device in devices}
+    found = []
+    for key in slots.numbered("dev", keys):
+        path = property_string.parse("dev", keys[key]).get("path", "")
+        if path not in wanted and ours.fullmatch(path):
+            found.append(key)
+    return found

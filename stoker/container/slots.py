@@ -1,0 +1,29 @@
+"""The numbers of numbered keys, `dev0`, `mp3`: which one has it, which one is free."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from stoker.container import property_string
+
+LIMITS = {"dev": 256, "mp": 256, "net": 32}
+
+
+def numbered(stem: str, keys: Collection[str]) -> list[str]:
+    """The keys of this stem, by number."""
+    found = [key for key in keys if re.fullmatch(rf"{stem}\d+", key)]
+    return sorted(found, key=lambda key: int(key[len(stem) :]))
+
+
+def find(stem: str, there: Sequence[Mapping[str, str]], field: str, value: str) -> str | None:
+    """The first key whose field has this value, in the first of these mappings that has one."""
+    for keys in there:
+        for key in numbered(stem, keys):
+            if property_string.normal(stem, keys[key]).get(field) == value:
+                return key
+    return None
+
+
+def free(stem: str, taken: Sequence[Collection[str]]) -> str:
+    """The lowest number that none of these has."""
+    names = (f"{stem}{number}" for number in range(LIMITS[stem]))
+    return next(name for name in names if not any(name in one for one in taken))
