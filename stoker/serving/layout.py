@@ -17,6 +17,8 @@ WHEELS = STATE / "wheels"
 """The node's wheel store; mounted read-only at the same path in each container."""
 PYZ = STATE / "stoker.pyz"
 """On a node: what looks at its GPUs and recovers them, one file for the node's own python3."""
+GPU_NODES = PurePosixPath("/usr/local/lib/stoker/gpu_nodes.sh")
+"""On a node: makes the device nodes of its GPUs before any container starts."""
 VENVS = OPT / "venvs"
 SERVICE_HOME = PurePosixPath("/var/lib/sglang")
 LAUNCHER = OPT / "launch" / "sglang_launch_server.py"

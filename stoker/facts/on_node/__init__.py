@@ -1,1 +1,1 @@
-"""What facts run on a node, with its own python3 (3.9 and later) and nothing else."""
+"""What facts run on a node, with its own python3 (3.9 and later) or sh, and nothing else."""

@@ -1,0 +1,60 @@
+"""The unit that makes a node's GPU device nodes at each boot, before its guests start."""
+
+from collections.abc import Generator
+from pathlib import PurePosixPath
+
+from pyinfra import host
+from pyinfra.api import QuoteString, StringCommand, operation
+from pyinfra.api.command import PyinfraCommand
+
+from stoker.container.devices import BOOT_UNIT
+from stoker.facts.files import FileState, FileStates
+from stoker.facts.gpu_nodes import SCRIPT, GpuNodesLacking
+from stoker.facts.timers import Timer
+from stoker.operations.atomic import written
+from stoker.serving import layout
+from stoker.serving.rendering import File, rendered
+
+PATHS = (str(layout.GPU_NODES), str(layout.unit_file(BOOT_UNIT)))
+# What the script says of it is in the journal; the second look is what counts, since a GPU that
+# nvidia-smi cannot ask is no reason to keep the others from their containers.
+_START = """
+unit=$1 script=$2
+systemctl restart --quiet "$unit" 2>/dev/null ||
+    journalctl --unit "$unit" --lines 1 --output cat --no-pager >&2 2>/dev/null
+exec sh "$script" check
+"""
+
+
+def files() -> tuple[File, ...]:
+    """The script and its unit, which comes last: what it names is there before it."""
+    return (
+        File(layout.GPU_NODES, SCRIPT, 0o755),
+        File(PurePosixPath(PATHS[1]), rendered(f"{BOOT_UNIT}.j2", script=str(layout.GPU_NODES))),
+    )
+
+
+@operation()
+def present() -> Generator[PyinfraCommand, None, None]:
+    """The unit is there and starts at boot; at once where a device node is missing now."""
+    there = host.get_fact(FileStates, paths=PATHS)
+    # Of any unit, a timer or not; whether it is active does not matter here.
+    unit = host.get_fact(Timer, unit=BOOT_UNIT)
+    lacking = host.get_fact(GpuNodesLacking)
+    changed = [
+        file
+        for file in files()
+        if there.get(str(file.path)) != FileState(file.sha256, file.mode, "root:root")
+    ]
+    if not changed and unit.enabled and not unit.needs_reload and not lacking:
+        host.noop("the GPUs' device nodes are there, and will be after a boot")
+        return
+    for file in changed:
+        yield from written(file)
+    if changed or unit.needs_reload or not unit.known:
+        yield StringCommand("systemctl", "daemon-reload")
+    if not unit.enabled or changed:
+        yield StringCommand("systemctl", "enable", "--quiet", BOOT_UNIT)
+    if lacking:
+        host.log(f"the node's GPUs lack something: {lacking}")
+        yield StringCommand("sh", "-c", QuoteString(_START), "sh", BOOT_UNIT, str(layout.GPU_NODES))
