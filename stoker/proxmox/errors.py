@@ -14,7 +14,7 @@ class Unreachable(ProxmoxError):
 
 
 class Unauthorized(ProxmoxError):
-    """The token or password is wrong or has expired (401)."""
+    """The token or password is wrong or has expired (401), or there is none to be read."""
 
 
 class Forbidden(ProxmoxError):
@@ -22,7 +22,7 @@ class Forbidden(ProxmoxError):
 
 
 class Rejected(ProxmoxError):
-    """A parameter is not what Proxmox takes (400)."""
+    """A parameter is not what Proxmox takes (400), or names what is not there."""
 
 
 class NoQuorum(ProxmoxError):
@@ -43,6 +43,14 @@ class Changed(ProxmoxError):
 
 class NoSuchContainer(ProxmoxError):
     """There is no container of this VMID."""
+
+
+class AlreadyExists(ProxmoxError):
+    """A guest of this VMID is there already, maybe on another node."""
+
+
+class AlreadySo(ProxmoxError):
+    """It runs already, or does not run: what was asked for is how it is."""
 
 
 class TaskFailed(ProxmoxError):

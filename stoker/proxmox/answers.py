@@ -1,0 +1,104 @@
+"""What the API answers, and what an answer that is none means."""
+
+import json
+from typing import Any
+
+import requests
+from proxmoxer.core import ResourceException
+
+from stoker.proxmox import refusals
+from stoker.proxmox.access import Access
+from stoker.proxmox.errors import (
+    Forbidden,
+    NodeOffline,
+    ProxmoxError,
+    Rejected,
+    TaskUnknown,
+    Unauthorized,
+    Unreachable,
+)
+
+MAYBE = "whether it was done is not known: look at the node's tasks"
+_GATEWAY = (502, 503, 504)
+
+
+class Garbled(Exception):  # noqa: N818 - what happened
+    """An answer of success that is none of Proxmox: cut off, or another server's page."""
+
+
+class Answers:
+    """Reads answers for proxmoxer, whose own takes a page of HTML for a success, and drops the
+    message of an error that has one in its body."""
+
+    def loads(self, response: requests.Response) -> Any:
+        """The `data`; Garbled if there is none."""
+        try:
+            return json.loads(response.content)["data"]
+        except (ValueError, KeyError, TypeError):
+            raise Garbled(refusals.one_line(response.text)[:80]) from None
+
+    def loads_errors(self, response: requests.Response) -> dict[str, Any]:
+        """`message` and `errors` (of each parameter) of an answer that is an error."""
+        try:
+            body = json.loads(response.content)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            return {"page": True}
+        return body
+
+
+def refusal(error: ResourceException, access: Access, asked: str, wrote: bool) -> ProxmoxError:
+    """An answer of 400 or more as an error of ours.
+
+    The message is in the body, and in older ones only in the status line.
+    """
+    status, body = error.status_code, error.errors or {}
+    said = str(body.get("message") or error.content or "").strip()
+    so_far = MAYBE if wrote else refusals.NOTHING
+    if status in _GATEWAY or (body.get("page") and status not in (401, 403)):
+        kind = TaskUnknown if wrote else Unreachable
+        return kind(
+            f"cannot {asked}: {access.url} answers {status} and is not Proxmox itself; "
+            f"is a proxy in between? {so_far}"
+        )
+    if status == 401:
+        return Unauthorized(
+            f"cannot {asked}: {access.url} does not know {_who(access)} or its secret "
+            f"({refusals.one_line(said)}); make a new one, or correct it; {refusals.NOTHING}"
+        )
+    if status == 403:
+        return _forbidden(said, asked)
+    if status in (400, 501):
+        return Rejected(f"cannot {asked}: {_fields(said, body)}; correct that; {refusals.NOTHING}")
+    if status >= 595:
+        return NodeOffline(
+            f"cannot {asked}: {access.url} cannot reach that node ({refusals.one_line(said)}); "
+            f"see that it is up; {refusals.NOTHING if status == 595 else so_far}"
+        )
+    return refusals.error(said, asked)
+
+
+def garbled(error: Garbled, access: Access, asked: str, wrote: bool) -> ProxmoxError:
+    """An answer that nobody can read as an error of ours."""
+    kind = TaskUnknown if wrote else Unreachable
+    return kind(
+        f"cannot {asked}: {access.url} answers what is not Proxmox's ({error}); "
+        f"is a proxy in between? {MAYBE if wrote else refusals.NOTHING}"
+    )
+
+
+def _who(access: Access) -> str:
+    return f"the token {access.token}" if access.backend == "token" else access.user
+
+
+def _forbidden(said: str, asked: str) -> ProxmoxError:
+    found = refusals.error(said, asked, Forbidden)
+    return found if isinstance(found, Forbidden) else Forbidden(str(found))
+
+
+def _fields(said: str, body: dict[str, Any]) -> str:
+    fields = body.get("errors")
+    if not isinstance(fields, dict):
+        return f"Proxmox says: {refusals.one_line(said)}"
+    return ", ".join(f"{key}: {refusals.one_line(str(why))}" for key, why in fields.items())

@@ -1,0 +1,146 @@
+"""What Proxmox's words mean. The API and `pct` use the same ones: they are raised in the same Perl.
+
+Numbers say little: an unknown container is 500 in the API, and `pct` ends with whatever errno was
+left. So it is the text that decides. The texts were recorded on a real node (pve-container 6.1.10).
+"""
+
+import re
+from dataclasses import dataclass
+
+from stoker.proxmox.errors import (
+    AlreadyExists,
+    AlreadySo,
+    Changed,
+    Forbidden,
+    Locked,
+    NodeOffline,
+    NoQuorum,
+    NoSuchContainer,
+    ProxmoxError,
+    Rejected,
+)
+
+NOTHING = "nothing was changed"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Words of Proxmox, what they mean and what to do. `{0}` is the pattern's first group, or what
+    it found."""
+
+    pattern: str
+    error: type[ProxmoxError]
+    what: str
+    do: str
+
+
+ROWS = (
+    Row(
+        r"CT is locked \(([^)]+)\)",
+        Locked,
+        "it is locked ({0})",
+        "wait for that job, or see pct unlock where it was cut off",
+    ),
+    Row(
+        r"can't lock file '([^']+)'",
+        Locked,
+        "another task holds {0}",
+        "wait for it and run again",
+    ),
+    Row(
+        r"detected modified configuration|checksum mismatch",
+        Changed,
+        "somebody changed its configuration since it was read",
+        "run again, which looks again",
+    ),
+    Row(
+        r"no quorum|cluster not ready|/etc/pve/\S+.*(?:Permission denied|Read-only file system)",
+        NoQuorum,
+        "the cluster has no quorum, so nothing can be written",
+        "see pvecm status on a node",
+    ),
+    Row(
+        r"Configuration file '([^']+)' does not exist",
+        NoSuchContainer,
+        "there is no {0}",
+        "correct the VMID or the node",
+    ),
+    Row(
+        r"(?:CT|VM) \d+ already exists(?: on node '[^']+')?",
+        AlreadyExists,
+        "{0}",
+        "give another VMID",
+    ),
+    Row(
+        r"(?:CT|VM) \d+ (?:already|not) running|container '\d+' not running",
+        AlreadySo,
+        "{0}",
+        "nothing is to be done",
+    ),
+    Row(
+        r"hostname lookup '([^']+)' failed",
+        NodeOffline,
+        "no node {0} is known there",
+        "correct the node's name",
+    ),
+    Row(
+        r"Permission check failed \((.+)\)",
+        Forbidden,
+        "a privilege is missing: {0}",
+        "give it (docs/proxmox.md)",
+    ),
+    Row(
+        r"Permission check failed|only root can .*|Only root can .*",
+        Forbidden,
+        "a privilege is missing: {0}",
+        "give it (docs/proxmox.md)",
+    ),
+    Row(
+        r"ipcc_send_rec\[\d+\] failed: Unknown error|Unable to load access control list",
+        Forbidden,
+        "pct was not run as root",
+        "connect to the node as root (ssh_user)",
+    ),
+    Row(
+        r"ipcc_send_rec\[\d+\] failed|Transport endpoint is not connected",
+        ProxmoxError,
+        "the cluster file system of the node is down ({0})",
+        "see systemctl status pve-cluster there",
+    ),
+    Row(
+        r"(?s)400 (?:Parameter verification failed|unable to parse option|not enough arguments).*"
+        r"|Unknown option: .*",
+        Rejected,
+        "Proxmox says: {0}",
+        "correct that",
+    ),
+    Row(
+        r"(?:storage|volume|snapshot|pool|bridge|script) '[^']+' (?:does not exist|is not online"
+        r"|is not available.*|is disabled)|Device \S+ does not exist|no options specified"
+        r"|unable to (?:modify|delete) (?:read-only|required) option.*|unable to shrink disk size"
+        r"|disk is already at specified size|snapshot name '[^']+' already used"
+        r"|snapshot feature is not available",
+        Rejected,
+        "{0}",
+        "correct that",
+    ),
+)
+
+
+def error(
+    said: str, asked: str, otherwise: type[ProxmoxError] = ProxmoxError, so_far: str = NOTHING
+) -> ProxmoxError:
+    """What Proxmox said as an error of ours: `cannot {asked}: ...`.
+
+    `otherwise`: the class of what no row knows. `so_far`: what has been changed by then.
+    """
+    for row in ROWS:
+        if found := re.search(row.pattern, said):
+            what = one_line(found[1] if found.lastindex else found[0])
+            return row.error(f"cannot {asked}: {row.what.format(what)}; {row.do}; {so_far}")
+    return otherwise(f"cannot {asked}: Proxmox says: {one_line(said) or 'nothing'}; {so_far}")
+
+
+def one_line(text: str) -> str:
+    """At most 500 characters of it, white space joined."""
+    return " ".join(text.split())[:500]

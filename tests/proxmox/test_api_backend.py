@@ -1,0 +1,108 @@
+"""A node's containers through the API, against fakepve."""
+
+from typing import Any
+
+import pytest
+
+from stoker.proxmox.access import Access
+from stoker.proxmox.api import Session
+from stoker.proxmox.by_api import ByApi
+from stoker.proxmox.opening import backend
+from stoker.proxmox.pct import Pct
+from tests.proxmox.conftest import TEMPLATE, Clock, Shell
+
+ROOTFS = {"ostemplate": TEMPLATE, "rootfs": "local-lvm:8"}
+
+
+def test_a_life_of_a_container(fakepve: Any, api: ByApi, session: Session, shell: Shell) -> None:
+    api.create(200, {**ROOTFS, "hostname": "gpu-a", "tags": "stoker", "features": "nesting=1"})
+    ct = fakepve.ct(200)
+    assert (ct.status, ct.config["hostname"], ct.config["tags"]) == ("stopped", "gpu-a", "stoker")
+    digest = session.get("nodes/pve1/lxc/200/config")["digest"]
+    api.set(200, {"cores": "3", "description": "a, b = c & d\nü"}, ["tags"], digest)
+    assert ct.config["cores"] == 3
+    assert ct.config["description"] == "a, b = c & d\nü"
+    assert "tags" not in ct.config
+    api.resize(200, "rootfs", "9G")
+    assert ct.config["rootfs"].endswith("size=9G")
+    api.snapshot(200, "before", "before the change")
+    assert ct.snapshots["before"]["description"] == "before the change"
+    api.delete_snapshot(200, "before")
+    assert ct.snapshots == {}
+    api.start(200)
+    assert ct.status == "running"
+    api.shutdown(200, 60, True)
+    assert ct.status == "stopped"
+    assert shell.ran == []
+
+
+def test_what_is_so_already_is_fine(fakepve: Any, api: ByApi) -> None:
+    fakepve.add_ct(200)
+    api.shutdown(200, 60, False)
+    api.start(200)
+    api.start(200)
+    assert fakepve.ct(200).status == "running"
+
+
+def test_what_only_root_may_follows_by_pct(fakepve: Any, api: ByApi, shell: Shell) -> None:
+    fakepve.grant("nobody@pve", "/", "VM.Audit")
+    privileges = "VM.Allocate", "VM.Config.Disk", "Datastore.AllocateSpace", "VM.Config.CPU"
+    fakepve.grant("stoker@pve", "/", *privileges)
+    wanted = {
+        "dev0": "/dev/nvidia0,mode=0666",
+        "mp0": "/tank/models,mp=/models,ro=1",
+        "mp1": "local-lvm:4,mp=/data",
+        "features": "keyctl=1,nesting=1",
+        "hookscript": "local:snippets/h.sh",
+    }
+    api.create(200, {**ROOTFS, **wanted})
+    options = [f"--{key}={value}" for key, value in wanted.items() if key != "mp1"]
+    assert shell.ran == [["env", "LC_ALL=C", "pct", "set", "200", *options]]
+    assert fakepve.ct(200).config["mp1"].startswith("local-lvm:vm-200-disk-1,mp=/data")
+    shell.ran.clear()
+    api.set(200, {"cores": "2", "dev1": "/dev/nvidia1"}, ["dev0", "mp1"])
+    assert shell.ran == [
+        ["env", "LC_ALL=C", "pct", "set", "200", "--dev1=/dev/nvidia1", "--delete=dev0"]
+    ]
+    assert fakepve.ct(200).config["cores"] == 2
+
+
+def test_the_digest_guards_what_comes_first(fakepve: Any, api: ByApi, shell: Shell) -> None:
+    fakepve.add_ct(200)
+    api.set(200, {"dev0": "/dev/nvidia0"}, (), "abc")
+    assert shell.ran[0][-1] == "--digest=abc"
+    api.set(200, {"dev0": "/dev/nvidia0", "cores": "2"}, (), fakepve.ct(200).digest())
+    assert shell.ran[1][-1] == "--dev0=/dev/nvidia0"
+
+
+def test_a_change_of_nothing_asks_nobody(fakepve: Any, api: ByApi, shell: Shell) -> None:
+    api.set(200, {})
+    assert (fakepve.requests, shell.ran) == ([], [])
+
+
+def test_a_ticket_of_root_needs_no_pct(
+    fakepve: Any, ticket_data: dict[str, Any], shell: Shell
+) -> None:
+    fakepve.add_ct(200)
+    way = backend(Access.of(ticket_data), "pve1", shell)
+    way.set(200, {"dev0": "/dev/nvidia0"})
+    assert (way.name, way.is_root) == ("ticket", True)
+    assert fakepve.ct(200).config["dev0"] == "/dev/nvidia0"
+    assert shell.ran == []
+
+
+def test_ssh_is_pct_alone(shell: Shell) -> None:
+    way = backend(Access.of({}), "pve1", shell)
+    assert isinstance(way, Pct)
+    assert (way.name, way.is_root) == ("ssh", True)
+
+
+@pytest.mark.parametrize("state", ["started", "stopped"])
+def test_what_the_ha_manager_has_is_awaited(
+    fakepve: Any, api: ByApi, state: str, clock: Clock
+) -> None:
+    ct = fakepve.add_ct(200, status="stopped" if state == "started" else "running")
+    ct.ha_state = "stopped" if state == "started" else "started"
+    api.start(200) if state == "started" else api.shutdown(200, 60, False)
+    assert ct.ha_state == state
+    assert ("GET", "/api2/json/nodes/pve1/lxc/200/status/current", b"") in fakepve.requests
