@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from stoker.container import property_string
 from stoker.health import bdf
 from stoker.refused import Refused
 
@@ -56,17 +57,20 @@ class Device:
     @property
     def value(self) -> str:
         """As Proxmox writes it: the path, then the rest by name."""
-        gid = "" if self.gid is None else f",gid={self.gid}"
-        return f"{self.path}{gid},mode={self.mode:04o}"
+        gid = {} if self.gid is None else {"gid": str(self.gid)}
+        mode = {"mode": f"{self.mode:04o}"}
+        return property_string.render("dev", {"path": self.path, **gid, **mode})
 
 
 def chosen(asked: str | Sequence[str], cards: Sequence[Card]) -> tuple[Card, ...]:
     """The GPUs that an inventory names, each once, in the order of their PCI addresses.
 
-    `all`: those that no VM has. Raises Refused with every reason at once.
+    `all`, or `("all",)`: those that no VM has. Raises Refused with every reason at once.
     """
+    if asked in ("all", ("all",)):
+        return _every(cards)
     if isinstance(asked, str):
-        return _every(asked, cards)
+        raise Refused(f"cannot pass gpus {asked!r}: it is no list and not all; write [{asked!r}]")
     found, wrong = set(), []
     for name in asked:
         try:
@@ -105,9 +109,7 @@ def wanted(
     return tuple(Device(path, mode, gid) for path in needed)
 
 
-def _every(asked: str, cards: Sequence[Card]) -> tuple[Card, ...]:
-    if asked != "all":
-        raise Refused(f"cannot pass gpus {asked!r}: it is no list and not all; write [{asked}]")
+def _every(cards: Sequence[Card]) -> tuple[Card, ...]:
     ours = [card for card in cards if card.driver != "vfio-pci"]
     if not ours:
         raise Refused(f"cannot pass all GPUs: {_there(cards)}; give one to NVIDIA's driver")

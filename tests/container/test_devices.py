@@ -76,6 +76,7 @@ def test_every_reason_is_told_at_once() -> None:
 
 def test_all_are_those_that_no_vm_has() -> None:
     assert devices.chosen("all", [*CARDS, OF_A_VM]) == CARDS
+    assert devices.chosen(("all",), [*CARDS, OF_A_VM]) == CARDS
     with pytest.raises(Refused, match="cannot pass all GPUs: the node has UUID not known at 0000"):
         devices.chosen("all", [OF_A_VM])
     with pytest.raises(Refused, match="the node has no NVIDIA GPU"):
@@ -108,6 +109,11 @@ def test_a_missing_node_is_no_smaller_list() -> None:
         "stoker-gpu-nodes.service makes them: run deploy.py for the node too, or look at "
         "journalctl -u stoker-gpu-nodes.service there"
     )
+
+
+def test_a_name_that_stands_alone_is_refused_with_the_list_to_write() -> None:
+    with pytest.raises(Refused, match=r"it is no list and not all; write \['01:00\.0'\]"):
+        devices.chosen("01:00.0", CARDS)
 
 
 def test_no_gpu_needs_nothing() -> None:

@@ -1,0 +1,93 @@
+"""How a container is to be passed its GPUs: by `devN`, or by the raw lines that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from stoker.container import raw_lines
+from stoker.container.devices import UVM, Device
+from stoker.container.raw_lines import Found, Numbering
+from stoker.container.version import Version
+from stoker.refused import Refused
+
+
+@dataclass(frozen=True)
+class Passing:
+    """What is to be done."""
+
+    devices: tuple[Device, ...]
+    """To be `devN`: what `difference.between` wants."""
+    told: tuple[str, ...] = ()
+    """What is left as it is, a sentence each."""
+    migrate: bool = False
+    """First the raw lines go, and these devices come, in one write: `raw_lines.migrated`. The
+    container must be stopped, or be restarted after."""
+
+
+def decided(
+    vmid: int,
+    devices: Sequence[Device],
+    text: str,
+    version: Version,
+    node: Numbering,
+    migrate: bool = False,
+) -> Passing:
+    """How CT `vmid`, whose configuration file is `text`, gets these devices.
+
+    Raises Refused with what to do where it cannot: no `devN` on this node (Proxmox VE 7 and 8.0)
+    and no raw lines that work today, or raw lines that do not work and are not to be migrated.
+    """
+    raw = raw_lines.found(text, node)
+    if migrate and raw.lines and version.has_devices:
+        return Passing(tuple(devices), raw.doubtful, migrate=True)
+    left = tuple(device for device in devices if device.path not in raw.paths)
+    broken = [d.path for d in devices if d.path in raw.paths and d.path not in raw.effective]
+    if (left or broken) and not version.has_devices:
+        raise Refused(_no_devices(vmid, devices, version, node))
+    if broken:
+        raise Refused(_broken(vmid, broken, raw, node))
+    return Passing(left, tuple(_told(vmid, devices, raw, version, migrate)))
+
+
+def _no_devices(vmid: int, devices: Sequence[Device], version: Version, node: Numbering) -> str:
+    lines = "".join(f"\n  {line}" for line in raw_lines.lines_for(devices, node))
+    return (
+        f"cannot pass the GPUs to CT {vmid}: pve-container {version} of its node has no devN; "
+        "upgrade the node to Proxmox VE 8.1 or later, or write these lines, with the numbers of "
+        f"today, above the first [section] of /etc/pve/lxc/{vmid}.conf and restart it:{lines}"
+    )
+
+
+def _broken(vmid: int, broken: Collection[str], raw: Found, node: Numbering) -> str:
+    lines = "; ".join(raw.stale) or "; ".join(raw.lines)
+    numbers = [f"{path} is {_number(path, node)} today" for path in broken]
+    return (
+        f"cannot pass the GPUs to CT {vmid}: its raw lines do not let it use {', '.join(broken)} "
+        f"({', '.join(numbers)}): {lines}; say migrate_raw: True, which writes devN in their place "
+        "and needs a restart"
+    )
+
+
+def _number(path: str, node: Numbering) -> str:
+    return ":".join(map(str, node.numbers[path])) if path in node.numbers else "no device"
+
+
+def _told(
+    vmid: int, devices: Sequence[Device], raw: Found, version: Version, migrate: bool
+) -> Iterator[str]:
+    if not raw.lines:
+        return
+    if migrate:
+        yield f"CT {vmid}: raw lines stay: pve-container {version} has no devN to replace them"
+    if UVM in raw.effective and devices:
+        more = "" if migrate else "; migrate_raw: True writes devN in their place"
+        yield (
+            f"CT {vmid}: raw lines pass its GPUs, which works until {UVM} has another number, "
+            f"after a new kernel or driver{more}"
+        )
+    wanted = {device.path for device in devices}
+    extra = [path for path in raw.paths if path not in wanted and path in raw.effective]
+    if extra:
+        yield f"CT {vmid}: raw lines pass {', '.join(extra)} too, which is not asked for"
+    yield from raw.doubtful
