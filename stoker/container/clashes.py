@@ -11,7 +11,8 @@ class Claim(NamedTuple):
     """The GPUs that one container asks for."""
 
     node: str
-    gpus: tuple[str, ...]
+    gpus: str | tuple[str, ...]
+    """`all`, or their names."""
     shared: bool
 
 
@@ -39,9 +40,9 @@ def gpus(claims: Mapping[str, Claim]) -> Iterator[str]:
             )
 
 
-def _both(one: tuple[str, ...], two: tuple[str, ...]) -> list[str]:
-    if not one or not two:
-        return []
-    if one == ("all",) or two == ("all",):
-        return ["every GPU" if one == two else ", ".join(two if one == ("all",) else one)]
-    return [gpu for gpu in two if gpu in one]
+def _both(one: str | tuple[str, ...], two: str | tuple[str, ...]) -> list[str]:
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return [gpu for gpu in two if gpu in one]
+    if one == two:
+        return ["every GPU"]
+    return list(two if isinstance(two, tuple) else one)

@@ -3,39 +3,47 @@
 import re
 from typing import Any
 
+from stoker.health import bdf
+
 _UUID = re.compile(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_PCI = re.compile(r"([0-9a-f]{4}|0000[0-9a-f]{4}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.IGNORECASE)
 _MINOR = re.compile(r"(/dev/)?(nvidia|gpu)?\s*[0-9]+", re.IGNORECASE)
 _WRITE = 'write its UUID, "GPU-...", of `nvidia-smi -L`, or its PCI address, "0000:01:00.0"'
 
 
-def names(value: Any) -> tuple[str, ...]:
-    """GPUs as `container.gpus` names them; `("all",)` for every one of the node.
+def names(value: Any) -> Any:
+    """`all`, or GPUs as `container.gpus` names them, each in the driver's or sysfs' own spelling.
 
-    A UUID and a PCI address come back in the driver's and sysfs' own spelling. Raises ValueError.
+    Raises ValueError with every problem.
     """
-    if value == "all":
-        return ("all",)
+    if value is None or value == "all":
+        return value
     if not isinstance(value, list | tuple):
         raise ValueError(f'is neither "all" nor a list; {_WRITE}')
-    found = [name(one) for one in value]
-    if twice := sorted({one for one in found if found.count(one) > 1}):
-        raise ValueError(f"names {', '.join(twice)} twice")
+    found, wrong = [], []
+    for one in value:
+        try:
+            found.append(_name(one))
+        except ValueError as error:
+            wrong.append(f"{_shown(one)} {error}")
+    wrong += [f"{one} is named twice" for one in sorted(set(found)) if found.count(one) > 1]
+    if wrong:
+        raise ValueError("; ".join(wrong))
     return tuple(found)
 
 
-def name(value: Any) -> str:
-    """One of them. Raises ValueError."""
+def _name(value: Any) -> str:
     if isinstance(value, int) or (isinstance(value, str) and _MINOR.fullmatch(value)):
-        raise ValueError(f"{value!r} is a minor number, which moves between boots; {_WRITE}")
+        raise ValueError(f"is a minor number, which moves between boots; {_WRITE}")
     if isinstance(value, str) and _UUID.fullmatch(value):
         return f"GPU-{value[4:].lower()}"
-    if isinstance(value, str) and (pci := _PCI.fullmatch(value)):
-        return f"{pci[1][-4:]}:{pci[2]}".lower()
     if isinstance(value, str) and value.upper().startswith("MIG-"):
-        raise ValueError(f"{_shown(value)} is a part of a GPU (MIG), which is not passed alone")
-    raise ValueError(f"{_shown(value)} is no GPU's name; {_WRITE}")
+        raise ValueError("is a part of a GPU (MIG), which is not passed alone")
+    try:
+        return bdf.normal(value if isinstance(value, str) else "")
+    except ValueError:
+        raise ValueError(f"is no GPU's name; {_WRITE}") from None
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if len(repr(value)) < 60 else f"{repr(value)[:57]}..."
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:57]}..."

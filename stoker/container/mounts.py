@@ -71,6 +71,15 @@ def edits(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict[s
     return found
 
 
+def lacking(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> list[str]:
+    """What is not said of those that are not there yet."""
+    return [
+        f"container.mounts: {mount.target} is new and has no size_gib"
+        for mount in mounts
+        if not mount.is_bind and mount.size_gib is None and key_of(mount, there) is None
+    ]
+
+
 def told(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> list[str]:
     """What differs and is not changed."""
     found = []
@@ -108,7 +117,7 @@ def growths(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict
 
 
 def key_of(mount: Mount, there: Sequence[Mapping[str, str]]) -> str | None:
-    """The key that mounts something at its target."""
+    """The key that mounts something at its target; None: nothing is there."""
     return slots.find("mp", there, "mp", mount.target)
 
 

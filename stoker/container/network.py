@@ -17,7 +17,6 @@ from stoker.container.allowed import (
     Strict,
 )
 from stoker.container.property_string import Edit
-from stoker.refused import Refused
 
 # key of the data -> key of the property string
 _KEYS = {
@@ -79,16 +78,22 @@ def _word(value: object) -> str:
 
 
 def edits(networks: Sequence[Network], there: Sequence[Mapping[str, str]]) -> dict[str, Edit]:
-    """Key -> what its value becomes. `there`: the keys that hold, then those to come. Raises
-    `Refused` for an interface that is not there and has no bridge."""
+    """Key -> what its value becomes. `there`: the keys that hold, then those to come."""
     found: dict[str, Edit] = {}
-    problems: list[str] = []
     for network in networks:
-        key = slots.find("net", there, "name", network.name)
-        if key is None and network.bridge is None:
-            problems.append(f"networks: there is no {network.name} yet; name its bridge")
-        key = key or slots.free("net", [*there, found])
+        key = _key_of(network, there) or slots.free("net", [*there, found])
         found[key] = property_string.merging("net", network.fields)
-    if problems:
-        raise Refused("\n".join(["cannot change the container's network:", *problems]))
     return found
+
+
+def lacking(networks: Sequence[Network], there: Sequence[Mapping[str, str]]) -> list[str]:
+    """What is not said of those that are not there yet."""
+    return [
+        f"container.networks: {network.name} is new and has no bridge"
+        for network in networks
+        if network.bridge is None and _key_of(network, there) is None
+    ]
+
+
+def _key_of(network: Network, there: Sequence[Mapping[str, str]]) -> str | None:
+    return slots.find("net", there, "name", network.name)

@@ -1,7 +1,7 @@
 """The devices that pass GPUs, `devN`: which number each has, and which are no longer wanted."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from stoker.container import property_string, slots
 from stoker.container.devices import Device
@@ -50,14 +50,22 @@ def _is_open(device: Device, fields: Mapping[str, str]) -> bool:
     return readers in ("6", "7") and is_group
 
 
-def stale(devices: Sequence[Device], keys: Mapping[str, str]) -> list[str]:
-    """The keys that pass NVIDIA's nodes and are not wanted: GPUs that are not among these devices,
-    and every node where no device is. Nothing else's are among them (/dev/fuse, /dev/dri)."""
+def stale(
+    devices: Sequence[Device], there: Sequence[Mapping[str, str]], kept: Collection[str]
+) -> list[str]:
+    """The keys, without those kept, that pass what is not wanted: GPUs that are not among these
+    devices, and all of NVIDIA's nodes where no device is wanted. Nothing else's are among them
+    (/dev/fuse, /dev/dri)."""
     ours = _CARD if devices else _NVIDIA
     wanted = {device.path for device in devices}
-    found = []
-    for key in slots.numbered("dev", keys):
-        path = property_string.parse("dev", keys[key]).get("path", "")
-        if path not in wanted and ours.fullmatch(path):
-            found.append(key)
-    return found
+    found = dict.fromkeys(
+        key
+        for keys in there
+        for key in slots.numbered("dev", keys)
+        if ours.fullmatch(_path(keys[key])) and _path(keys[key]) not in wanted
+    )
+    return [key for key in found if key not in kept]
+
+
+def _path(text: str) -> str:
+    return property_string.parse("dev", text).get("path", "")

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from stoker.container.difference import Change, Difference, Effect
+from stoker.container.change import Change, Effect
+from stoker.container.difference import Difference
 
 _WIDTH = 160
 

@@ -8,10 +8,15 @@ from stoker.container import property_string
 LIMITS = {"dev": 256, "mp": 256, "net": 32}
 
 
+def order(key: str) -> tuple[str, int]:
+    """For sorting: dev2 before dev10."""
+    stem = key.rstrip("0123456789")
+    return stem, int(key[len(stem) :] or 0)
+
+
 def numbered(stem: str, keys: Collection[str]) -> list[str]:
     """The keys of this stem, by number."""
-    found = [key for key in keys if re.fullmatch(rf"{stem}\d+", key)]
-    return sorted(found, key=lambda key: int(key[len(stem) :]))
+    return sorted((key for key in keys if re.fullmatch(rf"{stem}\d+", key)), key=order)
 
 
 def find(stem: str, there: Sequence[Mapping[str, str]], field: str, value: str) -> str | None:

@@ -1,11 +1,11 @@
 """What the inventory says a container should be: the data `container`, `container_defaults`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from stoker.container import clashes, gpu_names, problems
+from stoker.container import clashes, gpu_names, mounts, network, problems
 from stoker.container.allowed import (
     AS_TUPLE,
     FileSystem,
@@ -94,8 +94,10 @@ class Wanted(Strict):
     """Others that it has stay."""
     networks: Annotated[tuple[Network, ...], AS_TUPLE, _one_each("name")] = ()
     mounts: Annotated[tuple[Mount, ...], AS_TUPLE, _one_each("target")] = ()
-    gpus: Annotated[tuple[str, ...] | None, BeforeValidator(gpu_names.names)] = None
-    """`("all",)`, UUIDs, PCI addresses. None: no device is touched; (): it has none."""
+    gpus: Annotated[Literal["all"] | tuple[str, ...] | None, BeforeValidator(gpu_names.names)] = (
+        None
+    )
+    """UUIDs and PCI addresses. None: no device is touched; (): it has none."""
     gpus_shared: bool = False
     """Another container of the node may have the same ones."""
     device_mode: Mode = "0666"
@@ -126,18 +128,14 @@ class Wanted(Strict):
     def require_creatable(self) -> None:
         """Raises `Refused` with all that a new container lacks."""
         lacking = [f"container.{key} is not said" for key in _TO_CREATE if not getattr(self, key)]
-        lacking += [
-            f"container.networks: {network.name} has no bridge"
-            for network in self.networks
-            if network.bridge is None
-        ]
-        lacking += [
-            f"container.mounts: {mount.target} has no size_gib"
-            for mount in self.mounts
-            if not mount.is_bind and mount.size_gib is None
-        ]
+        lacking += [*network.lacking(self.networks, ()), *mounts.lacking(self.mounts, ())]
         if lacking:
             raise Refused("\n".join(["cannot create the container; say in its data:", *lacking]))
+
+    @property
+    def mode(self) -> int:
+        """Of its devices."""
+        return int(self.device_mode, 8)
 
     @property
     def says_device_rights(self) -> bool:
