@@ -5,9 +5,11 @@ pyinfra inventory/lab.py deploy.py
 
 from pyinfra import host
 
+from roles.container import container
 from roles.cuda import cuda
 from roles.draft import draft
 from roles.flagsets import flagsets
+from roles.node import node
 from roles.service import service
 from roles.sglang import sglang
 from roles.system import system
@@ -17,6 +19,11 @@ from roles.watch import watch
 from roles.wheels import wheels
 
 flagsets()
+node()
+
+if "inference" in host.groups:
+    container()
+
 wheels()
 
 if "pve" in host.groups:

@@ -15,7 +15,9 @@ SITE = Path()
 
 @deploy("Wheels")
 def wheels() -> None:
-    """Called for every host: what the node does here is done before any container goes on."""
+    """Called for every host: what the node does here is done before any container goes on, and
+    after every container is there."""
+    barrier.reached(name="Wait for the containers")
     if "pve" in host.groups:
         wanted = _wanted()
         operations.present(

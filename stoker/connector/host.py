@@ -85,6 +85,15 @@ class PctConnector(BaseConnector):
         except errors.PctError as error:
             raise ConnectError(str(error)) from error
 
+    def hold(self) -> None:
+        """Hold the container's lock until the run ends, also of one that is not there yet.
+
+        Every command of an operation in a container takes it; this is for who changes it from
+        outside. Raises Busy.
+        """
+        assert self.vmid is not None
+        self.node.lock(self.vmid, links.who())
+
     def disconnect(self) -> None:
         """Leave the node; the last of its hosts ends the agent."""
         self._link.leave(self.host.name)

@@ -63,11 +63,15 @@ def test_the_installation_of_a_container_in_order() -> None:
 
 def test_the_node_fetches_and_mounts_before_any_container_goes_on() -> None:
     assert operations("@fake/pve1", wheels.wheels) == [
+        "Wheels | Wait for the containers",
         "Wheels | Fetch the wheels that this node's containers need",
         "Wheels | Mount the wheels into the containers",
         "Wheels | Wait for the wheels",
     ]
-    assert operations("@fake/a", wheels.wheels) == ["Wheels | Wait for the wheels"]
+    assert operations("@fake/a", wheels.wheels) == [
+        "Wheels | Wait for the containers",
+        "Wheels | Wait for the wheels",
+    ]
 
 
 def test_a_node_serves_its_own_containers_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,42 @@
+"""The container itself: there, as declared, running."""
+
+from collections.abc import Generator
+
+from pyinfra import host, state
+from pyinfra.api import FunctionCommand, operation
+from pyinfra.api.command import PyinfraCommand
+
+from stoker.container.wanted import Wanted
+from stoker.operations import container_showing as showing
+from stoker.operations.container_applying import apply
+from stoker.operations.container_node import Way, reached
+from stoker.operations.refusal import refused
+from stoker.proxmox.access import Access
+from stoker.refused import Refused
+
+
+@operation()
+def present(wanted: Wanted, access: Access) -> Generator[PyinfraCommand, None, None]:
+    """The container is there as declared, and runs. What is not declared stays as it is.
+
+    + access: how its node's Proxmox is talked to
+
+    A dry run tells the difference. What needs a restart waits for one, unless it is allowed.
+    """
+    try:
+        reached(host)
+        way = Way(host, wanted, access)
+        found = way.plan()
+        if not found.acts(wanted.allow_restart):
+            showing.told(host, found, wanted)
+            showing.require_gpus(found)
+            host.noop(f"CT {found.vmid} is as declared")
+            return
+    except (OSError, Refused) as error:
+        if not state.is_executing:
+            showing.doubted(host, error)
+        yield refused(error)
+        return
+    if not state.is_executing:
+        showing.preview(host, found, wanted)
+    yield FunctionCommand(apply, [way], {})

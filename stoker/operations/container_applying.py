@@ -1,0 +1,181 @@
+"""Bringing one container to what is wanted, one act at a time, each from a new look at its node.
+
+A run that died anywhere is nothing special: the next one looks, and does what is left.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyinfra import logger
+from pyinfra.api import OperationError
+
+from stoker.container.configuration import Configuration
+from stoker.container.wanted import Wanted
+from stoker.operations import container_restarting as restarting
+from stoker.operations import container_showing as showing
+from stoker.operations import container_snapshotting as snapshotting
+from stoker.operations.container_creating import await_made, telling
+from stoker.operations.container_node import Way
+from stoker.operations.container_planning import Plan
+from stoker.proxmox.errors import ProxmoxError
+from stoker.refused import Refused
+
+Act = Callable[[Plan], None]
+
+
+def apply(state: Any, host: Any, way: Way) -> bool:
+    """False after a failure, which is told in sentences."""
+    try:
+        host.connector.hold()
+        Course(way).run()
+    except (OperationError, OSError, Refused) as error:
+        for line in str(error).splitlines():
+            host.log_styled(line, fg="red", log_func=logger.error)
+        return False
+    return True
+
+
+class Course:
+    """One container on its way."""
+
+    def __init__(self, way: Way) -> None:
+        self.way, self.host = way, way.host
+        self.vmid, self.wanted = way.vmid, way.wanted
+        self.backend = way.backend()
+        self.created = False
+        self.stopped = False
+        """By us: it ran."""
+        self.saved = False
+
+    def run(self) -> None:
+        """Act until there is nothing left to do; raises OperationError, OSError or Refused."""
+        try:
+            self._go()
+        except Exception:
+            self._start_again()
+            raise
+
+    def _go(self) -> None:
+        last: tuple[str, ...] = ()
+        while act := self._next(found := self.way.plan()):
+            step = (act.__name__, *showing.lines(self.host.name, found), found.raw or "")
+            if step == last:
+                raise OperationError(_unsettled(found))
+            last = step
+            act(found)
+        showing.told(self.host, found, self.wanted)
+        showing.require_gpus(found)
+
+    def _next(self, found: Plan) -> Act | None:
+        if found.being_made:
+            return self._await
+        if found.creates:
+            return self._create
+        stops = found.restarts and self.wanted.allow_restart
+        # With a snapshot nothing is set before it. Without one Proxmox has its say before anything
+        # is stopped.
+        if stops and (self.wanted.snapshot or not found.difference.changes):
+            return self._stop
+        if not found.running and self._saves(found):
+            return self._save
+        if found.difference.changes:
+            return self._set
+        if found.difference.growths:
+            return self._grow
+        if found.raw is not None and not found.running:
+            return self._migrate
+        if found.starts or (self.stopped and not found.running):
+            return self._start
+        return None
+
+    def _saves(self, found: Plan) -> bool:
+        due = self.wanted.snapshot and not (self.saved or self.created)
+        return due and found.comes_with_a_start
+
+    def _await(self, found: Plan) -> None:
+        await_made(self.way)
+
+    def _create(self, found: Plan) -> None:
+        showing.show(self.host, found)
+        with telling(self.host, f"creating CT {self.vmid}"):
+            self._tell(self.backend.create(self.vmid, found.creation))
+        self.created = True
+
+    def _stop(self, found: Plan) -> None:
+        actual = _there(found)
+        if self.wanted.snapshot:
+            storages = self.way.storages()
+            snapshotting.require_possible(self.vmid, actual, _targets(self.wanted), storages)
+        self.stopped = True
+        restarting.stop(self.host, self.backend, self.wanted.stop_timeout_s)
+
+    def _save(self, found: Plan) -> None:
+        actual = _there(found)
+        with telling(self.host, f"taking a snapshot of CT {self.vmid}"):
+            name = snapshotting.take(self.backend, self.vmid, actual, _targets(self.wanted))
+        self.saved = True
+        for old in snapshotting.expired([*actual.snapshots, name], self.wanted.snapshots_kept):
+            try:
+                self.backend.delete_snapshot(self.vmid, old)
+            except ProxmoxError as error:
+                self.host.log(f"{error}; it stays", log_func=logger.warning)
+
+    def _set(self, found: Plan) -> None:
+        showing.show(self.host, found)
+        change, digest = found.difference, _there(found).digest
+        if change.reverts:
+            # Alone: what is left is looked at anew.
+            revert = {"revert": ",".join(change.reverts)}
+            self._tell(self.backend.set(self.vmid, revert, digest=digest))
+        else:
+            options, deletes = change.options, change.deletes
+            self._tell(self.backend.set(self.vmid, options, deletes, digest))
+
+    def _grow(self, found: Plan) -> None:
+        for disk, size in found.difference.growths:
+            with telling(self.host, f"growing {disk} of CT {self.vmid} to {size}"):
+                self._tell(self.backend.resize(self.vmid, disk, size))
+
+    def _migrate(self, found: Plan) -> None:
+        assert found.raw is not None
+        for line in showing.raw_lines(found):
+            showing.say(self.host, line)
+        self.way.rewrite(found.raw, _there(found).digest)
+
+    def _start(self, found: Plan) -> None:
+        restarting.start(self.host, self.backend)
+
+    def _tell(self, warnings: Sequence[str]) -> None:
+        """What Proxmox warned of although it did it."""
+        for line in warnings:
+            self.host.log(f"CT {self.vmid}: Proxmox warns: {line}", log_func=logger.warning)
+
+    def _start_again(self) -> None:
+        """What ran before a change that failed runs after it."""
+        if not self.stopped:
+            return
+        try:
+            restarting.start_again(self.host, self.backend)
+        except (OperationError, OSError) as error:
+            self.host.log_styled(
+                f"CT {self.vmid} was stopped and does not start again: {error}",
+                fg="red",
+                log_func=logger.error,
+            )
+
+
+def _there(found: Plan) -> Configuration:
+    assert found.actual is not None
+    return found.actual
+
+
+def _targets(wanted: Wanted) -> list[str]:
+    return [mount.target for mount in wanted.mounts if mount.is_bind]
+
+
+def _unsettled(found: Plan) -> str:
+    keys = ", ".join(change.key for change in found.difference.changes) or "it"
+    return (
+        f"cannot bring CT {found.vmid} to what is declared: {keys} reads as before after it was "
+        "set; see `pct config` there, and report this"
+    )

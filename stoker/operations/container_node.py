@@ -1,0 +1,109 @@
+"""The node of one container, as operations on the container reach it."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyinfra.api import OperationError
+
+from stoker.container.wanted import Wanted
+from stoker.facts import proxmox_node
+from stoker.facts.proxmox_node import NodeLook
+from stoker.operations.container_planning import Plan, plan
+from stoker.pct.client import Result
+from stoker.proxmox import opening
+from stoker.proxmox.access import Access
+from stoker.proxmox.backend import Backend
+from stoker.refused import Refused
+
+# A run that ends in the middle, a laptop that goes to sleep, does not end what Proxmox does for it:
+# half a creation or a snapshot would have to be cleared away by hand. Its words go to files, since
+# who writes to nobody is ended by that.
+_LASTING = r"""
+said=$(mktemp -d /run/stoker-pct.XXXXXX) || exit 1
+systemd-run --quiet --collect --wait --service-type=exec --unit="stoker-pct-$1-${said##*.}" \
+    --property="StandardOutput=file:$said/out" --property="StandardError=file:$said/err" \
+    -- "${@:2}"
+code=$?
+cat "$said/out"
+cat "$said/err" >&2
+rm -rf -- "$said"
+exit $code
+"""
+# Under the lock that every `pct` takes. A name with a tail is no container's to Proxmox.
+_REWRITE = r"""
+set -eu
+file=/etc/pve/lxc/$1.conf
+mkdir -p /run/lock/lxc
+exec 9>>"/run/lock/lxc/pve-config-$1.lock"
+flock -w 10 9 || { echo "another task holds its lock" >&2; exit 1; }
+[ "$(sha1sum < "$file")" = "$2  -" ] || { echo "somebody changed it meanwhile" >&2; exit 1; }
+cat > "$file.stoker"
+mv -f -- "$file.stoker" "$file"
+"""
+LOOK_S = 40
+"""The look bounds each of its own steps; this is for a machine that answers nothing any more."""
+STORAGES = "/etc/pve/storage.cfg"
+
+
+@dataclass(frozen=True)
+class Way:
+    """To one container through its node: what is wanted of it, and how it is changed."""
+
+    host: Any
+    wanted: Wanted
+    access: Access
+
+    @property
+    def vmid(self) -> int:
+        return int(self.host.connector.vmid)
+
+    def look(self) -> NodeLook:
+        """Raises OSError."""
+        return proxmox_node.look(lambda words: self.run(words, LOOK_S))
+
+    def plan(self) -> Plan:
+        """What is to be done now; raises OSError or Refused."""
+        return plan(self.vmid, self.wanted, self.look())
+
+    def backend(self) -> Backend:
+        """Raises OSError or Refused."""
+        name = str(self.host.connector.node.facts["node"]).partition(".")[0]
+        return opening.backend(self.access, name, self.lasting)
+
+    def storages(self) -> str:
+        """Which storages there are, as Proxmox has written it down; empty: that is not known."""
+        ran = self.run(["cat", STORAGES], LOOK_S)
+        return ran.stdout.decode("utf-8", "replace") if ran.code == 0 else ""
+
+    def rewrite(self, text: str, digest: str) -> None:
+        """Put this in place of its configuration file, which no `pct` does with raw lines, unless
+        it is another one than that of `digest`; raises OperationError or OSError."""
+        words = ["sh", "-c", _REWRITE, "sh", str(self.vmid), digest]
+        node = self.host.connector.node
+        ran = node.run(words, stdin=io.BytesIO(text.encode()), timeout=LOOK_S)
+        if ran.code != 0:
+            said = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise OperationError(
+                f"cannot rewrite the configuration of CT {self.vmid}: {said or 'no message'}; "
+                "nothing was changed, run this again"
+            )
+
+    def run(self, words: Sequence[str], timeout_s: float | None) -> Result:
+        """A command on the node itself; raises OSError."""
+        ran: Result = self.host.connector.node.run(words, timeout=timeout_s)
+        return ran
+
+    def lasting(self, words: Sequence[str], timeout_s: float | None) -> Result:
+        """The same for what goes on to its end even if this run does not."""
+        return self.run(["bash", "-c", _LASTING, "lasting", str(self.vmid), *words], timeout_s)
+
+
+def reached(host: Any) -> None:
+    """Raises Refused for a host that is no container behind a node."""
+    if getattr(host.connector, "vmid", None) is None:
+        raise Refused(
+            f"cannot manage the container {host.name}: it is not reached through its node; name it "
+            "@pct/NODE/VMID, or take `container` out of its data"
+        )

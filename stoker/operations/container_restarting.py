@@ -1,0 +1,103 @@
+"""Stopping a container with its servers ended first, and starting it until commands run in it."""
+
+import time
+from typing import Any
+
+import gevent
+from pyinfra import logger
+from pyinfra.api import OperationError, StringCommand
+
+from stoker.facts.servers import AskedServers
+from stoker.operations.following import say
+from stoker.operations.putting_back import left_by_a_run
+from stoker.operations.starting import take_down
+from stoker.pct.errors import PctError, Stopped
+from stoker.proxmox.backend import Backend
+
+LOOK_S = 0.5
+STATE_S = 120
+"""HA only notes the wish, and acts on it in rounds of 10 s."""
+READY_S = 120
+"""For the container's own systemd; a service that waits for a network gives up after 90 s."""
+_READY = ("running", "degraded", "maintenance")
+
+
+def stop(host: Any, backend: Backend, timeout_s: int) -> None:
+    """Its servers end, then its init; killed after `timeout_s`. Raises OperationError or OSError.
+
+    A switch that a run left in its middle is undone first: what served before it serves after.
+    """
+    vmid = int(host.connector.vmid)
+    left_by_a_run(host)
+    servers = host.get_fact(AskedServers)
+    if servers is None:
+        raise OperationError(
+            f"cannot restart CT {vmid}: it did not say which servers it has; see why above, "
+            f"or restart it yourself: pct reboot {vmid}"
+        )
+    alive = tuple(name for name, server in servers.items() if server.alive)
+    if alive:
+        say(host, f"stopping {', '.join(alive)}: CT {vmid} is restarted")
+        take_down(host, alive)
+    say(host, f"shutting down CT {vmid}")
+    backend.shutdown(vmid, timeout_s, force=True)
+    _await(host, vmid, running=False)
+
+
+def start(host: Any, backend: Backend) -> None:
+    """It runs and takes commands; raises OperationError or OSError."""
+    vmid = int(host.connector.vmid)
+    say(host, f"starting CT {vmid}")
+    backend.start(vmid)
+    _await(host, vmid, running=True)
+    _await_systemd(host, vmid)
+
+
+def start_again(host: Any, backend: Backend) -> None:
+    """The same where it does not run; it ran before something failed."""
+    if _runs(host, int(host.connector.vmid)) is False:
+        start(host, backend)
+
+
+def _await(host: Any, vmid: int, running: bool) -> None:
+    ends = time.monotonic() + STATE_S
+    while _runs(host, vmid) is not running:
+        if time.monotonic() > ends:
+            state = "started" if running else "stopped"
+            raise OperationError(
+                f"cannot go on with CT {vmid}: it is not {state} {STATE_S} s after Proxmox was "
+                f"asked; see pct status {vmid} and, where HA manages it, ha-manager status"
+            )
+        gevent.sleep(LOOK_S)
+
+
+def _runs(host: Any, vmid: int) -> bool | None:
+    """None: it cannot be entered just now, which is neither."""
+    try:
+        host.connector.node.run("true", vmid=vmid)
+    except Stopped:
+        return False
+    except PctError:
+        return None
+    return True
+
+
+def _await_systemd(host: Any, vmid: int) -> None:
+    """Until it has started what it starts at boot, or has had its time for that."""
+    ask = StringCommand("systemctl", "is-system-running", "--wait")
+    ends = time.monotonic() + READY_S
+    said = "nothing"
+    while (left := ends - time.monotonic()) > 0:
+        try:
+            _, output = host.run_shell_command(ask, _timeout=max(1, int(left)))
+        except TimeoutError:
+            break
+        if output.stdout.strip() in _READY:
+            return
+        # Right after the start systemd is not to be talked to yet.
+        said = output.stdout.strip() or output.stderr.strip() or said
+        gevent.sleep(LOOK_S)
+    host.log(
+        f"CT {vmid}: its systemd still starts things after {READY_S} s ({said}); going on",
+        log_func=logger.warning,
+    )

@@ -1,0 +1,91 @@
+"""What is told of a container's changes: before they are made, and as they are made."""
+
+import difflib
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyinfra import logger
+
+from stoker.container import showing
+from stoker.container.wanted import Wanted
+from stoker.operations.container_planning import Plan
+from stoker.refused import Refused
+
+_TOLD: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+
+
+def show(host: Any, found: Plan) -> None:
+    """The difference as it is about to be applied."""
+    for line in lines(host.name, found):
+        say(host, line)
+
+
+def lines(name: str, found: Plan) -> list[str]:
+    """What is to be set, as a diff."""
+    if found.creates:
+        return showing.lines(found.vmid, name, found.creation)
+    return showing.lines(found.vmid, name, replace(found.difference, told=(), waiting=()))
+
+
+def raw_lines(found: Plan) -> list[str]:
+    """What goes of the raw lines in its file, and what comes for them."""
+    if found.raw is None or found.text is None:
+        return []
+    changed = difflib.unified_diff(found.text.splitlines(), found.raw.splitlines(), n=0)
+    marks = [line for line in changed if line[:2] not in ("--", "++", "@@")]
+    return [f"CT {found.vmid}, its file:", *(f"{line[0]} {line[1:]}" for line in marks)]
+
+
+def preview(host: Any, found: Plan, wanted: Wanted) -> None:
+    """Of a run that is not executed yet: all that it would do."""
+    for line in [*lines(host.name, found), *raw_lines(found)]:
+        say(host, line)
+    if found.being_made:
+        say(host, f"CT {found.vmid} is being made; would wait for that")
+    if found.restarts and wanted.allow_restart:
+        saved = " after a snapshot" if wanted.snapshot else ""
+        say(host, f"CT {found.vmid} would be restarted{saved}, for {_waits(found)}")
+    elif found.starts or (found.creates and wanted.started):
+        say(host, f"CT {found.vmid} would be started")
+    told(host, found, wanted)
+
+
+def told(host: Any, found: Plan, wanted: Wanted) -> None:
+    """What stays as it is, and why; each line once a run."""
+    said = _TOLD.setdefault(host, set())
+    notes = [f"CT {found.vmid}: {note}" for note in found.notes]
+    if found.restarts and not wanted.allow_restart:
+        notes.append(
+            f"CT {found.vmid}: {_waits(found)} waits for its next start; to have it restarted "
+            "here: allow_restart: True"
+        )
+    for note in notes:
+        if note not in said:
+            said.add(note)
+            host.log(note, log_func=logger.warning)
+
+
+def doubted(host: Any, error: Exception) -> None:
+    """Of a run that is not executed yet: what stands in its way as things are now."""
+    for line in str(error).splitlines():
+        host.log(f"as it is now: {line}", log_func=logger.warning)
+
+
+def require_gpus(found: Plan) -> None:
+    """Raises Refused for a container that has not got a GPU's node and gets it by a restart."""
+    if found.blind:
+        raise Refused(
+            f"cannot go on with CT {found.vmid}: {', '.join(found.blind)} reaches it at its "
+            "next start, and its servers need it; say allow_restart: True, or restart it yourself: "
+            f"pct reboot {found.vmid}"
+        )
+
+
+def say(host: Any, line: str) -> None:
+    host.log(line, log_func=logger.info)
+
+
+def _waits(found: Plan) -> str:
+    raw = [] if found.raw is None else ["its raw GPU lines"]
+    return ", ".join([*(change.key for change in found.later), *raw])

@@ -1,0 +1,91 @@
+"""A snapshot of a stopped container, before what its next start brings.
+
+Proxmox takes none of a container with bind mounts. Ours are taken out for the moment; a run that
+dies in between leaves them out, and the next one declares them again.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+from stoker.container.configuration import Configuration
+from stoker.proxmox.backend import Backend
+from stoker.refused import Refused
+from stoker.serving import layout
+
+OURS = re.compile(r"stoker-\d{8}-\d{6}")
+DESCRIPTION = "Taken by Stoker before a change that restarts the container"
+WITHOUT = frozenset(
+    ["dir", "nfs", "cifs", "glusterfs", "lvm", "iscsi", "iscsidirect", "pbs", "esxi"]
+)
+"""Types of storage on which Proxmox takes no snapshot of a container."""
+_VOLUME = re.compile(r"(?:rootfs|mp\d+)")
+
+
+def require_possible(
+    vmid: int, actual: Configuration, targets: Collection[str], storages: str
+) -> None:
+    """Raises Refused if Proxmox will take no snapshot, as far as that can be told.
+
+    `targets`: of the declared bind mounts. `storages`: text of /etc/pve/storage.cfg.
+    """
+    ours = binds(actual.keys, targets)
+    types = {name: kind for kind, name in re.findall(r"(?m)^(\w+): *(\S+)", storages)}
+    for key, value in sorted(actual.keys.items()):
+        if not _VOLUME.fullmatch(key) or key in ours:
+            continue
+        source = _source(value)
+        if source.startswith("/"):
+            raise Refused(
+                f"cannot take a snapshot of CT {vmid}: Proxmox takes none with the bind mount "
+                f"{key} ({source}), which is not declared; declare it in `mounts`, or take "
+                "`snapshot` away"
+            )
+        storage = source.partition(":")[0]
+        if types.get(storage) in WITHOUT:
+            raise Refused(
+                f"cannot take a snapshot of CT {vmid}: {key} is on {storage}, and storage of type "
+                f"{types[storage]} takes none; move it, or take `snapshot` away"
+            )
+
+
+def binds(keys: Mapping[str, str], targets: Collection[str]) -> dict[str, str]:
+    """Bind mounts that are ours to take out and put back: declared ones and the wheel store's."""
+    wheels = str(layout.WHEELS)
+    return {
+        key: value
+        for key, value in keys.items()
+        if re.fullmatch(r"mp\d+", key)
+        and (source := _source(value)).startswith("/")
+        and ((target := _target(value)) in targets or source == target == wheels)
+    }
+
+
+def take(backend: Backend, vmid: int, actual: Configuration, targets: Collection[str]) -> str:
+    """Its name. Raises what the backend raises; the bind mounts are back in any case."""
+    name = f"stoker-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    out = binds(actual.keys, targets)
+    if out:
+        backend.set(vmid, {}, delete=tuple(sorted(out)), digest=actual.digest)
+    try:
+        backend.snapshot(vmid, name, DESCRIPTION)
+    finally:
+        if out:
+            backend.set(vmid, out)
+    return name
+
+
+def expired(names: Sequence[str], kept: int) -> tuple[str, ...]:
+    """Of these snapshots ours beyond the `kept` newest, oldest first."""
+    ours = sorted(name for name in names if OURS.fullmatch(name))
+    return tuple(ours[: max(0, len(ours) - kept)])
+
+
+def _source(value: str) -> str:
+    first = value.partition(",")[0]
+    return first.removeprefix("volume=")
+
+
+def _target(value: str) -> str:
+    found = re.search(r",mp=([^,]*)", value)
+    return found[1] if found else ""
