@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
-from stoker.container.configuration import parse
-from stoker.container.difference import Effect, _Look
 from stoker.container.version import Version
 from stoker.facts.proxmox_node import NodeLook
 from stoker.pct.errors import NoSuchContainer, Stopped
@@ -125,9 +123,8 @@ class NodeDouble:
             for key in options["revert"].split(","):
                 ct.pending.pop(key, None)
             return ()
-        look = _Look(parse(ct.text), self.version, vmid in self.running)
         for key, value in options.items():
-            waits = look._effect(key) is Effect.RESTART
+            waits = vmid in self.running and self._waits(key, ct)
             (ct.pending if waits else ct.keys)[key] = value
         for key in delete:
             ct.pending.pop(key, None)
@@ -165,6 +162,12 @@ class NodeDouble:
         self._begin(f"delsnapshot {vmid} {name}")
         del self.cts[vmid].snapshots[name]
         return ()
+
+    def _waits(self, key: str, ct: Ct) -> bool:
+        """Whether a running container gets it with its next start only."""
+        if key.startswith(("dev", "mp")):
+            return key in ct.keys or (key.startswith("dev") and not self.version.plugs_devices)
+        return key == "features"
 
     def _binds(self, vmid: int) -> list[str]:
         return [k for k, v in self.cts[vmid].keys.items() if k[:2] == "mp" and v.startswith("/")]
