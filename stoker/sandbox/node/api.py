@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Tuple
 
-from . import conf, current, ha, pending, store, version
+from . import conf, current, ha, pending, running, schema, store, version
 from .died import Died
 
 Handler = Callable[..., Any]
@@ -35,39 +35,47 @@ def _version(_options: Dict[str, str]) -> Dict[str, str]:
     }
 
 
-def _nodes(_options: Dict[str, str]) -> List[Dict[str, Any]]:
+def node_use() -> Dict[str, Any]:
+    """What this node has and uses; memory in bytes."""
     with open("/proc/uptime") as file:
         uptime = int(float(file.read().split()[0]))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    page = os.sysconf("SC_PAGE_SIZE")
+    total, free = (page * os.sysconf(f"SC_{name}") for name in ("PHYS_PAGES", "AVPHYS_PAGES"))
+    use = {"cpu": 0, "maxcpu": os.cpu_count(), "maxmem": total, "mem": total - free}
+    return {**use, "uptime": uptime}
+
+
+def _nodes(_options: Dict[str, str]) -> List[Dict[str, Any]]:
     node = store.node_name()
-    return [
-        {
-            "id": f"node/{node}",
-            "maxcpu": os.cpu_count(),
-            "maxmem": memory,
-            "node": node,
-            "status": "online",
-            "type": "node",
-            "uptime": uptime,
-        }
-    ]
+    named = {"id": f"node/{node}", "node": node, "status": "online", "type": "node"}
+    return [{**named, **node_use()}]
 
 
 def _node_status(_options: Dict[str, str], node: str) -> Dict[str, Any]:
     _require_node(node)
-    found = _nodes({})[0]
+    return node_status()
+
+
+def node_status() -> Dict[str, Any]:
+    """This node's load, kernel and version."""
     load = [f"{value:.2f}" for value in os.getloadavg()]
     return {
         "kversion": f"Linux {os.uname().release} {os.uname().version}",
         "loadavg": load,
         "pveversion": f"pve-manager/{version.MANAGER}/{version.REPOSITORY}",
-        "uptime": found["uptime"],
+        "uptime": node_use()["uptime"],
     }
 
 
 def _containers(_options: Dict[str, str], node: str) -> List[Dict[str, Any]]:
     _require_node(node)
-    found = [dict(current.status(vmid, store.load(vmid))) for vmid in store.vmids()]
+    return containers()
+
+
+def containers() -> List[Dict[str, Any]]:
+    """The state of every container of this node."""
+    up = running.vmids()
+    found = [dict(current.status(vmid, store.load(vmid), vmid in up)) for vmid in store.vmids()]
     for entry in found:
         del entry["ha"]
     return found
@@ -84,15 +92,24 @@ def _config(options: Dict[str, str], node: str, vmid: str) -> Dict[str, Any]:
     _require_node(node)
     config = store.load(int(vmid))
     merged = config.now.keys if options.get("current") == "1" else pending.merged(config)
-    found: Dict[str, Any] = {name: _typed(text) for name, text in merged.items()}
+    raw = config.now.raw
+    if options.get("snapshot"):
+        if options["snapshot"] not in config.snapshots:
+            raise Died(f"snapshot '{options['snapshot']}' does not exist")
+        merged = config.snapshots[options["snapshot"]].keys
+        raw = config.snapshots[options["snapshot"]].raw
+    found: Dict[str, Any] = {name: typed(name, text) for name, text in merged.items()}
     found["digest"] = config.digest
-    if config.now.raw:
-        found["lxc"] = [list(pair) for pair in config.now.raw]
+    if raw:
+        found["lxc"] = [list(pair) for pair in raw]
     return found
 
 
-def _typed(text: str) -> Any:
-    return int(text) if re.fullmatch(r"0|[1-9]\d*", text) else text
+def typed(name: str, text: str) -> Any:
+    """A value of a configuration as the API gives it: numbers as numbers."""
+    key = schema.find(name)
+    is_number = key is not None and key.kind in ("integer", "boolean")
+    return int(text) if is_number and re.fullmatch(r"-?\d+", text) else text
 
 
 def _pending(_options: Dict[str, str], node: str, vmid: str) -> List[Dict[str, Any]]:
@@ -108,9 +125,9 @@ def _changes(config: conf.Config) -> Dict[str, str]:
 def _pending_item(config: conf.Config, name: str) -> Dict[str, Any]:
     item: Dict[str, Any] = {"key": name}
     if name in config.now.keys:
-        item["value"] = _typed(config.now.keys[name])
+        item["value"] = typed(name, config.now.keys[name])
     if name in _changes(config):
-        item["pending"] = _typed(config.pending.keys[name])
+        item["pending"] = typed(name, config.pending.keys[name])
     if name in config.pending_deletes:
         item["delete"] = 1
     return item
@@ -126,6 +143,11 @@ def _resources(options: Dict[str, str]) -> List[Dict[str, Any]]:
         {**entry, "id": f"lxc/{entry['vmid']}", "node": node} for entry in _containers({}, node)
     ]
     return guests if options.get("type") == "vm" else [*_nodes({}), *guests]
+
+
+def next_id() -> str:
+    """The lowest id from 100 on that no guest of the cluster has."""
+    return _next_id({})
 
 
 _CT = r"/nodes/([^/]+)/lxc/(\d+)"

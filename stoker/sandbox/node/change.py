@@ -17,6 +17,7 @@ from . import (
     running,
     schema,
     store,
+    version,
     volumes,
 )
 from .command import TEXT, Request
@@ -37,9 +38,7 @@ def set_options(request: Request) -> int:
     with store.locked(vmid):
         config = store.load(vmid)
         store.check_lock(config)
-        if request.values.get("digest", config.digest) != config.digest:
-            changed_by_other = "detected modified configuration - file changed by other user?"
-            raise Died(f"{changed_by_other} Try again.")
+        _require_unchanged(request, config)
         for name in deletes:
             _delete(config, name)
         stored = {name: _checked(config, vmid, name, wanted[name]) for name in sorted(wanted)}
@@ -50,6 +49,12 @@ def set_options(request: Request) -> int:
         _take_effect(config, vmid)
         store.save(vmid, config)
     return 0
+
+
+def _require_unchanged(request: Request, config: conf.Config) -> None:
+    if request.values.get("digest", config.digest) != config.digest:
+        changed_by_other = "detected modified configuration - file changed by other user?"
+        raise Died(f"{changed_by_other} Try again.")
 
 
 def _listed(request: Request, option: str) -> List[str]:
@@ -134,7 +139,7 @@ def _plugged(config: conf.Config, vmid: int, name: str, text: str) -> bool:
     effect = key.effect if key else Effect.PENDING
     if effect is not Effect.NEW_ONLY:
         return effect in (Effect.AT_ONCE, Effect.HOTPLUG)
-    if name in config.now.keys:
+    if name in config.now.keys or (name.startswith("dev") and not version.plugs_devices()):
         return False
     shift = mapped.shift_of(config.now.keys)
     if name.startswith("dev"):
@@ -142,6 +147,19 @@ def _plugged(config: conf.Config, vmid: int, name: str, text: str) -> bool:
     else:
         hotplug.plug_mount(vmid, mounts.resolve(name, text, vmid), shift)
     return True
+
+
+def resize(request: Request) -> int:
+    """Grow a volume; here only its size in the configuration grows."""
+    vmid = request.vmid
+    with store.locked(vmid):
+        config = store.load(vmid)
+        store.check_lock(config)
+        _require_unchanged(request, config)
+        disk = request.values["disk"]
+        config.now.keys[disk] = volumes.resized(config, disk, request.values["size"])
+        store.save(vmid, config)
+    return 0
 
 
 def unlock(request: Request) -> int:

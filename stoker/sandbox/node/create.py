@@ -8,7 +8,9 @@ import sys
 from typing import Dict
 
 from . import (
+    access,
     accounts,
+    cluster,
     conf,
     devices,
     guest_files,
@@ -44,6 +46,7 @@ OPTIONS = {
 def create(request: Request) -> int:
     """Make the configuration, unpack the template shifted, write the guest's files."""
     vmid = request.vmid
+    cluster.require_quorum()
     node = store.node_of(vmid)
     if node:
         raise Died(f"CT {vmid} already exists on node '{node}'")
@@ -59,9 +62,17 @@ def create(request: Request) -> int:
             raise
         del config.now.keys["lock"]
         store.save(vmid, config)
+        _join(vmid, request.values.get("pool", ""))
         if request.is_set("start"):
             lifecycle.start(vmid)
     return 0
+
+
+def _join(vmid: int, pool: str) -> None:
+    if pool:
+        rights = access.load()
+        rights.pools.setdefault(pool, set()).add(vmid)
+        access.save(rights)
 
 
 def _keys(request: Request) -> Dict[str, str]:
@@ -144,4 +155,9 @@ def destroy(request: Request) -> int:
         if request.is_set("purge") and vmid in ha.resources():
             ha.save({ct: state for ct, state in ha.resources().items() if ct != vmid})
         _forget(vmid)
+        rights = access.load()
+        before = access.render(rights)
+        rights.forget(vmid)
+        if access.render(rights) != before:
+            access.save(rights)
     return 0

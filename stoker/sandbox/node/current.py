@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Union
+from typing import Dict, Optional, Union
 
-from . import conf, ha, property_string, running
+from . import conf, ha, property_string, running, volumes
 
 Value = Union[int, float, str]
 
 
-def status(vmid: int, config: conf.Config) -> Dict[str, Value]:
-    """Every value that `pct status --verbose` prints; memory and disk in bytes."""
+def status(vmid: int, config: conf.Config, up: Optional[bool] = None) -> Dict[str, Value]:
+    """Every value that `pct status --verbose` prints; memory and disk in bytes.
+
+    `up`: whether it runs, where that is known already.
+    """
     keys = config.now.keys
-    details = running.details(vmid)
+    details = {} if up is False else running.details(vmid)
     found: Dict[str, Value] = {
         "vmid": vmid,
         "type": "lxc",
@@ -39,10 +42,7 @@ def status(vmid: int, config: conf.Config) -> Dict[str, Value]:
 
 def _disk_size(rootfs: str) -> int:
     size = property_string.parse(rootfs, property_string.ROOTFS).get("size", "0")
-    units = {"K": 10, "M": 20, "G": 30, "T": 40}
-    shift = units.get(size[-1:], 0)
-    number = size[:-1] if shift else size
-    return int(float(number or 0) * (1 << shift))
+    return volumes.volume_bytes(size)
 
 
 def _memory(vmid: int) -> int:

@@ -29,6 +29,7 @@ class BadParameters(BadRequest):
     def __init__(self, errors: Dict[str, str]) -> None:
         lines = [f"{key}: {errors[key]}" for key in sorted(errors)]
         super().__init__("\n".join(["Parameter verification failed.", *lines]))
+        self.errors = dict(errors)
 
 
 def no_config(vmid: int, node: str) -> Died:

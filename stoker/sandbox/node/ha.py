@@ -10,14 +10,14 @@ import re
 import subprocess
 from typing import Dict
 
-from . import store
+from . import cluster
 
 ACT = "/usr/lib/stoker-sandbox/hook.py"
 
 
 def resources_file() -> str:
     """Where the cluster keeps its managed resources."""
-    return f"{store.ROOT}/ha/resources.cfg"
+    return f"{cluster.ROOT}/ha/resources.cfg"
 
 
 def resources() -> Dict[int, str]:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -I
-"""Stand-in: the one program behind pct, pvesh, pveversion and ha-manager on the sandbox's node.
+"""Stand-in: the one program behind pct, pvesh, pveum, pveversion and ha-manager on a node.
 
 It is told apart by the name it is called by, as busybox is. Burns the CPU of the real program's
 start-up first, so that nothing here is faster than the thing it stands for.
@@ -11,7 +11,10 @@ import importlib
 import os
 import sys
 
-MODULES = {"pct": "pct", "pvesh": "pvesh", "pveversion": "pveversion", "ha-manager": "ha_manager"}
+MODULES = {
+    **{name: name for name in ("pct", "pvesh", "pveversion", "pveum")},
+    "ha-manager": "ha_manager",
+}
 
 
 def main() -> int:

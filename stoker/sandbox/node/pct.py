@@ -25,6 +25,7 @@ TABLE = {
     "pull": Command(transfer.pull, ("vmid", "path", "destination"), RIGHTS),
     "push": Command(transfer.push, ("vmid", "file", "destination"), RIGHTS),
     "reboot": Command(power.reboot, options={"timeout": INTEGER}),
+    "resize": Command(change.resize, ("vmid", "disk", "size"), {"digest": TEXT}),
     "rollback": Command(snapshots.roll_back, SNAPSHOT, snapshots.ROLLBACK_OPTIONS),
     "set": Command(change.set_options, ("vmid",), change.OPTIONS, takes_config=True),
     "shutdown": Command(power.shutdown, options={"timeout": INTEGER, "forcestop": BOOLEAN}),

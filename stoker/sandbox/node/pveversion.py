@@ -15,7 +15,7 @@ def main(words: Sequence[str]) -> int:
         running = f"running kernel: {kernel}"
         print(f"pve-manager/{version.MANAGER}/{version.REPOSITORY} ({running})")
         return 0
-    for name, number in version.PACKAGES.items():
+    for name, number in version.packages().items():
         more = f" (running kernel: {kernel})" if name == "proxmox-ve" else ""
         if name == "pve-manager":
             more = f" (running version: {number}/{version.REPOSITORY})"

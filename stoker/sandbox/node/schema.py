@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple, Optional, Sequence
 
 from . import property_string as ps
+from . import version
 
 
 class Effect(Enum):
@@ -80,6 +81,8 @@ def find(name: str) -> Optional[Key]:
     """The key of this name, numbered ones as well; None for a name that Proxmox does not have."""
     match = re.fullmatch(r"([a-z]+)(0|[1-9]\d*)", name)
     if match and match.group(1) in NUMBERED:
+        if match.group(1) == "dev" and not version.has_devices():
+            return None
         limit, key = NUMBERED[match.group(1)]
         return key if int(match.group(2)) < limit else None
     return KEYS.get(name)
@@ -88,7 +91,7 @@ def find(name: str) -> Optional[Key]:
 def names() -> Sequence[str]:
     """Every key that a command line may set."""
     numbered = [f"{stem}{n}" for stem, (limit, _key) in NUMBERED.items() for n in range(limit)]
-    return [*KEYS, *numbered]
+    return [name for name in (*KEYS, *numbered) if find(name)]
 
 
 def complaint(name: str, value: str) -> Optional[str]:
@@ -98,14 +101,19 @@ def complaint(name: str, value: str) -> Optional[str]:
         return None
     if key.form:
         return ps.complaint(name, value, key.form)
+    if name == "hostname" and not _HOST.fullmatch(value):
+        return "invalid format - value does not look like a valid DNS name"
+    return of_key(key, value)
+
+
+def of_key(key: Key, value: str) -> Optional[str]:
+    """What is wrong with a value for a key of that kind, bounds and words."""
     if key.words and value not in key.words:
         return f"value '{value}' does not have a value in the enumeration '{', '.join(key.words)}'"
     if key.kind == "boolean":
         return ps.check_boolean(value)
     if key.kind in ("integer", "number"):
         return _number(value, key)
-    if name == "hostname" and not _HOST.fullmatch(value):
-        return "invalid format - value does not look like a valid DNS name"
     return None
 
 

@@ -6,23 +6,21 @@ import errno
 import fcntl
 import os
 import re
-import socket
 import sys
 import time
 from contextlib import contextmanager
 from typing import Iterator, List
 
-from . import conf
+from . import cluster, conf
 from .died import Died, no_config
 
-ROOT = "/etc/pve"
 LOCKS = "/run/lock/lxc"
 LOCK_TIMEOUT_S = 10.0
 
 
 def node_name() -> str:
     """This node's name, as in /etc/pve/nodes/<name>."""
-    return socket.gethostname().split(".")[0]
+    return cluster.node_name()
 
 
 def require_cluster() -> None:
@@ -30,7 +28,7 @@ def require_cluster() -> None:
     reason = ""
     if os.geteuid() != 0:
         reason, code = "Unknown error -1", 255
-    elif not os.path.isdir(f"{ROOT}/nodes"):
+    elif not os.path.isdir(f"{cluster.ROOT}/nodes"):
         reason, code = os.strerror(errno.ECONNREFUSED), errno.ECONNREFUSED
     if reason:
         lines = [f"ipcc_send_rec[{n}] failed: {reason}" for n in (1, 2, 3)]
@@ -39,7 +37,7 @@ def require_cluster() -> None:
 
 def path(vmid: int) -> str:
     """The configuration file of a container of this node."""
-    return f"{ROOT}/nodes/{node_name()}/lxc/{vmid}.conf"
+    return f"{cluster.ROOT}/nodes/{node_name()}/lxc/{vmid}.conf"
 
 
 def exists(vmid: int) -> bool:
@@ -47,13 +45,17 @@ def exists(vmid: int) -> bool:
     return os.path.exists(path(vmid))
 
 
-def load(vmid: int) -> conf.Config:
-    """The container's configuration; its unreadable lines go to stderr, as on every real read."""
+def load(vmid: int, node: str = "") -> conf.Config:
+    """The container's configuration; its unreadable lines go to stderr, as on every real read.
+
+    `node`: another node of the cluster.
+    """
+    node = node or node_name()
     try:
-        with open(path(vmid), encoding="utf-8") as file:
+        with open(f"{cluster.ROOT}/nodes/{node}/lxc/{vmid}.conf", encoding="utf-8") as file:
             config = conf.parse(file.read(), vmid)
     except FileNotFoundError:
-        raise no_config(vmid, node_name()) from None
+        raise no_config(vmid, node) from None
     for warning in config.warnings:
         print(warning, file=sys.stderr)
     return config
@@ -61,30 +63,39 @@ def load(vmid: int) -> conf.Config:
 
 def save(vmid: int, config: conf.Config) -> None:
     """Write the configuration, whole or not at all."""
-    target = path(vmid)
-    temporary = f"{target}.tmp.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(conf.render(config))
-    os.chmod(temporary, 0o640)
-    os.rename(temporary, target)
+    put(path(vmid), conf.render(config), 0o640)
+
+
+def put(target: str, text: str, mode: int) -> None:
+    """Write a file of the cluster, whole or not at all; dies without quorum."""
+    cluster.refuse_write(target)
+    # What is a link here is one file of all nodes: the link stays.
+    real = os.path.realpath(target)
+    temporary = f"{real}.tmp.{os.getpid()}"
+    os.makedirs(os.path.dirname(real), exist_ok=True)
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(text)
+    os.rename(temporary, real)
 
 
 def remove(vmid: int) -> None:
     """Delete the configuration; fine where there is none."""
     if exists(vmid):
+        cluster.refuse_write(path(vmid))
         os.unlink(path(vmid))
 
 
-def vmids() -> List[int]:
-    """The ids of this node's containers, in order."""
-    names = os.listdir(f"{ROOT}/nodes/{node_name()}/lxc")
+def vmids(node: str = "") -> List[int]:
+    """The ids of this node's containers, or of another's, in order."""
+    names = os.listdir(f"{cluster.ROOT}/nodes/{node or node_name()}/lxc")
     return sorted(int(name[:-5]) for name in names if re.fullmatch(r"\d+\.conf", name))
 
 
 def node_of(vmid: int) -> str:
     """The cluster node that has this container, empty where none has."""
-    for node in sorted(os.listdir(f"{ROOT}/nodes")):
-        if os.path.exists(f"{ROOT}/nodes/{node}/lxc/{vmid}.conf"):
+    for node in sorted(os.listdir(f"{cluster.ROOT}/nodes")):
+        if os.path.exists(f"{cluster.ROOT}/nodes/{node}/lxc/{vmid}.conf"):
             return node
     return ""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from typing import Mapping
 
-from . import mapped, property_string
-from .died import Died
+from . import conf, mapped, property_string
+from .died import BadParameters, Died
 
 LXC_PATH = "/var/lib/lxc"
 # `local` is a directory, which cannot make snapshots; `local-zfs` stands for one that can.
@@ -71,6 +72,38 @@ def new_mount_point(vmid: int, asked: str, shift: int) -> str:
 def can_snapshot(keys: Mapping[str, str]) -> bool:
     """Whether the storage of the root file system makes snapshots."""
     return STORAGES.get(keys.get("rootfs", "").partition(":")[0]) == "zfspool"
+
+
+def resized(config: conf.Config, disk: str, size: str) -> str:
+    """The stored value of a volume that is grown to `64G`, or by `+8G`; dies where it cannot be."""
+    if not re.fullmatch(r"rootfs|mp\d+", disk):
+        raise BadParameters({"disk": "value does not have a value in the enumeration"})
+    if not re.fullmatch(r"\+?\d+(\.\d+)?[KMGT]?", size):
+        raise BadParameters({"size": "value does not match the regex pattern"})
+    if disk not in config.now.keys:
+        raise Died(f"disk '{disk}' does not exist")
+    fields = property_string.parse(config.now.keys[disk], property_string.MOUNT_POINT)
+    before, asked = volume_bytes(fields.get("size", "0")), volume_bytes(size.lstrip("+"))
+    wanted = before + asked if size.startswith("+") else asked
+    if wanted < before:
+        raise Died("unable to shrink disk size")
+    if wanted == before:
+        raise Died("disk is already at specified size")
+    fields["size"] = _shown(wanted)
+    return property_string.render(fields, property_string.MOUNT_POINT)
+
+
+def volume_bytes(text: str) -> int:
+    """Bytes of a size as Proxmox writes it, `64G`."""
+    shift = {"K": 10, "M": 20, "G": 30, "T": 40}.get(text[-1:], 0)
+    return int(float((text[:-1] if shift else text) or 0) * (1 << shift))
+
+
+def _shown(size: int) -> str:
+    for unit, shift in (("T", 40), ("G", 30), ("M", 20), ("K", 10)):
+        if size and size % (1 << shift) == 0:
+            return f"{size >> shift}{unit}"
+    return str(size)
 
 
 def extract(archive: str, vmid: int, shift: int) -> None:
