@@ -31,6 +31,12 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--containers", type=int, help="containers on each node (1)")
             command.add_argument("--gpus", type=int, help="stand-in GPUs on each node (8)")
             command.add_argument("--neighbours", type=int, help="others' containers on pve1 (0)")
+            command.add_argument(
+                "--bare",
+                action="store_const",
+                const=True,
+                help="plan our containers and create none: a deploy does",
+            )
             command.add_argument("--template", choices=image.SUITES, help="guests (debian-12)")
     broken = commands.add_parser("break", help="stuck processes, or failures of the stand-in GPUs")
     broken.add_argument("--name", default="demo", help="which instance (demo)")

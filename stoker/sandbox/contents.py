@@ -1,4 +1,4 @@
-"""What is put into a container before its first start, as an operator would by hand.
+"""What is put into a container before its first start, as an operator would by hand, and on a node.
 
 The user half of the driver, from NVIDIA's .run installer in a real one; and the tiny model, or a
 neighbour's server. The
@@ -6,11 +6,9 @@ container is stopped and fresh from its template, so nothing in it redirects a p
 """
 
 import os
-import shutil
 from pathlib import Path
 
-from stoker.sandbox import commands, gpu, guest, libcuda, standins, tenant, tiny_model
-from stoker.sandbox.files import replace_link
+from stoker.sandbox import commands, driver_libraries, gpu, guest, standins, tenant, tiny_model
 from stoker.sandbox.state import Container, State
 
 MODEL = "models/sandbox-tiny"
@@ -38,10 +36,16 @@ def _model(root: Path) -> list[Path]:
 
 
 def _driver(root: Path) -> list[Path]:
-    library = libcuda.built(gpu.DRIVER_VERSION)
-    libraries = root / _LIBRARIES
-    shutil.copyfile(library, libraries / library.name)
-    links = {libraries / "libcuda.so.1": library.name, libraries / "libcuda.so": "libcuda.so.1"}
-    for link, target in links.items():
-        replace_link(link, target)
-    return [libraries / library.name, *links, standins.place_nvidia_smi(root)]
+    libraries = driver_libraries.placed(root / _LIBRARIES, gpu.DRIVER_VERSION)
+    return [*libraries, standins.place_nvidia_smi(root)]
+
+
+def on_node(root: Path, gpus: int) -> None:
+    """What a real node has: the model, and with GPUs the user half of its driver.
+
+    Both belong to root there; a container sees them through a read-only bind mount.
+    """
+    if not (root / MODEL).exists():
+        tiny_model.write(root / MODEL)
+    if gpus and not (root / _LIBRARIES / "libcuda.so.1").exists():
+        driver_libraries.placed(root / _LIBRARIES, gpu.DRIVER_VERSION)

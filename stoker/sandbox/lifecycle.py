@@ -17,9 +17,11 @@ from stoker.sandbox import (
     lxc_node,
     machine,
     network,
+    node_api,
     node_files,
     places,
     progress,
+    pve,
     sources,
     stuck,
 )
@@ -38,6 +40,8 @@ class Size:
     template: str = "debian-12"
     neighbours: int = 0
     """Somebody else's containers on the first node, each with one of its last GPUs."""
+    bare: bool = False
+    """Ours are planned and not created."""
 
 
 def plan(name: str, size: Size, subnet: str) -> State:
@@ -63,14 +67,15 @@ def plan(name: str, size: Size, subnet: str) -> State:
         Container(nodes[0].name, 250 + index, network.container_address(subnet, first + index))
         for index in range(size.neighbours)
     )
-    return State(name, subnet, size.gpus, size.template, nodes, containers, neighbours)
+    return State(name, subnet, size.gpus, size.template, nodes, containers, neighbours, size.bare)
 
 
 def size_of(state: State) -> Size:
     """The size an instance was built with."""
     nodes = len(state.nodes)
     containers = len(state.containers) // nodes
-    return Size(nodes, containers, state.gpus, state.template, len(state.neighbours))
+    neighbours = len(state.neighbours)
+    return Size(nodes, containers, state.gpus, state.template, neighbours, state.bare)
 
 
 def checked(size: Size) -> Size:
@@ -114,7 +119,7 @@ def _up(name: str, size: Size) -> State:
         network.present(state)
     owner = int(os.environ.get("SUDO_UID", "0"))
     keys.present(state.ssh_key, f"stoker-sandbox-{state.name}", owner)
-    public = {home.address: _node_up(state, home, root) for home in state.nodes}
+    public = {home.address: _node_up(state, home, root, owner) for home in state.nodes}
     keys.write_known_hosts(state.known_hosts, public)
     for home in state.nodes:
         _guests_up(state, home)
@@ -139,13 +144,17 @@ def _planned(name: str, size: Size) -> State:
     return state
 
 
-def _node_up(state: State, home: Node, root: Path) -> str:
+def _node_up(state: State, home: Node, root: Path, owner: int) -> str:
     if lxc_node.running(state, home):
         lxc_node.refresh(state, home, root)
+        pve.placed(state, home, owner)
+        node_api.ready(state, home)
         return lxc_node.host_key(state, home)
     with progress.shown(f"starting node {home.name} at {home.address}"):
         public = lxc_node.prepare(state, home, root)
+        pve.placed(state, home, owner)
         lxc_node.start(state, home)
+        node_api.ready(state, home)
     return public
 
 
@@ -155,6 +164,7 @@ def _guests_up(state: State, home: Node) -> None:
         done = [
             pool.submit(_guest_up, state, home, container, listed.get(container.vmid))
             for container in state.guests(home)
+            if not state.bare or container in state.neighbours
         ]
     for outcome in done:
         outcome.result()

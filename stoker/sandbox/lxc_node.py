@@ -30,6 +30,26 @@ def shared(state: State, node: Node) -> Path:
     return data(state, node) / "gpu"
 
 
+_CLUSTER = "var/lib/pve-cluster/shared"
+
+
+def cluster(state: State, node: Node) -> Path:
+    """The directory of what the nodes share as /etc/pve, as this machine sees it.
+
+    A node of an older checkout shares nothing and has it in its own root file system.
+    """
+    settings = lxc_path(state) / lxc_name(state, node) / "config"
+    if settings.exists() and _CLUSTER not in settings.read_text():
+        return root(state, node) / "etc/pve"
+    return state.directory / "cluster"
+
+
+def root(state: State, node: Node) -> Path:
+    """The root file system of a node that runs."""
+    words = ["lxc-info", "-P", lxc_path(state), "-n", lxc_name(state, node), "-p", "-H"]
+    return Path("/proc", commands.run(words).strip(), "root")
+
+
 def config(state: State, node: Node, image: Path) -> str:
     """The LXC configuration: privileged, cgroup2 alone, as Proxmox VE 8 and 9 have it.
 
@@ -42,6 +62,7 @@ def config(state: State, node: Node, image: Path) -> str:
     binds = {
         kept / "lxc": "var/lib/lxc",
         shared(state, node): "var/lib/stoker-gpu",
+        state.directory / "cluster": _CLUSTER,
         places.WHEELS: "var/lib/stoker/wheels",
         places.TEMPLATES: "var/lib/vz/template/cache",
     }
@@ -171,9 +192,7 @@ def stop(state: State, node: Node) -> None:
 
 def refresh(state: State, node: Node, image: Path) -> None:
     """The stand-ins of a node that runs are those of this checkout."""
-    words = ["lxc-info", "-P", lxc_path(state), "-n", lxc_name(state, node), "-p", "-H"]
-    init = commands.run(words).strip()
-    standins.place_on_node(Path("/proc", init, "root"), node.name)
+    standins.place_on_node(root(state, node), node.name)
     standins.place_shared(shared(state, node), f"{state.name}/{node.name}", state.gpus, image)
     attach(state, node, ["systemctl", "daemon-reload"])
     attach(state, node, ["systemctl", "restart", standins.OBSERVER])

@@ -19,6 +19,7 @@ PROGRAMS = {
     "ip": "iproute2",
     "ssh-keygen": "openssh-client",
     "gcc": "gcc",
+    "openssl": "openssl",
     "zstd": "zstd",
     "ldconfig": "libc-bin",
 }

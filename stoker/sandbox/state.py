@@ -40,6 +40,8 @@ class State:
     containers: tuple[Container, ...]
     neighbours: tuple[Container, ...] = ()
     """Containers of the first node that are somebody else's: in no inventory, each with a GPU."""
+    bare: bool = False
+    """Ours are planned and not created: who deploys does that."""
 
     def guests(self, node: Node) -> list[Container]:
         """Every container of a node, ours and the neighbours."""
@@ -68,6 +70,21 @@ class State:
         return self.directory / "ssh_key"
 
     @property
+    def ca_file(self) -> Path:
+        """The authority of the nodes' certificates, for clients of their API."""
+        return self.directory / "pve-root-ca.pem"
+
+    @property
+    def api_secret(self) -> Path:
+        """The secret of the API token, for the user who called `up` alone."""
+        return self.directory / "api_secret"
+
+    @property
+    def root_password(self) -> Path:
+        """The password of root@pam at the API, for the user who called `up` alone."""
+        return self.directory / "root_password"
+
+    @property
     def known_hosts(self) -> Path:
         """The nodes' host keys, which we made ourselves."""
         return self.directory / "known_hosts"
@@ -94,7 +111,7 @@ def load(name: str = "demo") -> State:
         ) from None
     nodes = tuple(Node(**node) for node in data.pop("nodes"))
     containers = tuple(Container(**container) for container in data.pop("containers"))
-    # An instance of an older checkout has none.
+    # An instance of an older checkout has neither these nor `bare`.
     neighbours = tuple(Container(**container) for container in data.pop("neighbours", ()))
     return State(nodes=nodes, containers=containers, neighbours=neighbours, **data)
 
