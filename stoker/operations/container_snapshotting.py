@@ -6,7 +6,7 @@ dies in between leaves them out, and the next one declares them again.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from stoker.container.configuration import Configuration
 from stoker.proxmox.backend import Backend
@@ -63,7 +63,7 @@ def binds(keys: Mapping[str, str], targets: Collection[str]) -> dict[str, str]:
 
 def take(backend: Backend, vmid: int, actual: Configuration, targets: Collection[str]) -> str:
     """Its name. Raises what the backend raises; the bind mounts are back in any case."""
-    name = f"stoker-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    name = _name(actual.snapshots)
     out = binds(actual.keys, targets)
     if out:
         backend.set(vmid, {}, delete=tuple(sorted(out)), digest=actual.digest)
@@ -79,6 +79,14 @@ def expired(names: Sequence[str], kept: int) -> tuple[str, ...]:
     """Of these snapshots ours beyond the `kept` newest, oldest first."""
     ours = sorted(name for name in names if OURS.fullmatch(name))
     return tuple(ours[: max(0, len(ours) - kept)])
+
+
+def _name(taken: Collection[str]) -> str:
+    """Of this second, or of the first after it that has none."""
+    moment = datetime.now(UTC)
+    while (name := f"stoker-{moment:%Y%m%d-%H%M%S}") in taken:
+        moment += timedelta(seconds=1)
+    return name
 
 
 def _source(value: str) -> str:

@@ -1,16 +1,18 @@
 """A Proxmox node in memory: containers that are made, changed and started as Proxmox does it."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from stoker.container.configuration import parse
 from stoker.container.version import Version
 from stoker.facts.proxmox_node import NodeLook
+from stoker.facts.servers import AskedServers
 from stoker.pct.errors import NoSuchContainer, Stopped
 from stoker.proxmox.errors import Changed, Locked
-from tests.container.cards import CARDS, NUMBERS
+from tests.container.cards import CARDS, MAJORS, NUMBERS
 from tests.operations.hosts import FakeHost
 
 PVE9 = Version((6, 1, 10))
@@ -79,13 +81,19 @@ class NodeDouble:
             version=self.version,
             cards=CARDS,
             numbers=NUMBERS,
+            majors=MAJORS,
             texts={vmid: ct.text for vmid, ct in self.cts.items()},
             running=frozenset(self.running),
             elsewhere=self.elsewhere,
         )
 
-    def run(self, command: Any, vmid: int | None = None, **_: Any) -> Any:
-        if vmid is not None:
+    facts = {"node": "pve1.lab"}  # noqa: RUF012
+
+    def run(self, command: Any, vmid: int | None = None, stdin: Any = None, **_: Any) -> Any:
+        if stdin is not None:
+            self._begin(f"rewrite {command[-2]}")
+            self.cts[int(command[-2])] = Ct(dict(parse(stdin.read().decode()).keys))
+        elif vmid is not None:
             if vmid not in self.cts:
                 raise NoSuchContainer("none")
             if vmid not in self.running:
@@ -195,14 +203,7 @@ class ContainerHost(FakeHost):
         self.held = 0
         self.connector = SimpleNamespace(node=node, vmid=vmid, hold=self._hold)
         self.stdout = "running"
+        self.facts.setdefault(AskedServers, {})
 
     def _hold(self) -> None:
         self.held += 1
-
-
-def twice(ct: Ct) -> Ct:
-    """A copy."""
-    return replace(ct, keys=dict(ct.keys), pending=dict(ct.pending))
-
-
-Make = Callable[[], NodeDouble]
