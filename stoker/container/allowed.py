@@ -72,7 +72,7 @@ def _gateway(kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]) ->
                 raise ValueError
             kind(value)
         except ValueError:
-            raise ValueError(f"is no address of {_family(kind)}, without a /prefix") from None
+            raise ValueError(f"is no {_family(kind)} address without a /prefix") from None
         return value
 
     return AfterValidator(check)
@@ -89,9 +89,8 @@ def _interface(
                 raise ValueError
             kind(value)
         except ValueError:
-            told = " or ".join(f'"{word}"' for word in words)
-            form = f"an address of {_family(kind)} with its /prefix"
-            raise ValueError(f"is neither {told} nor {form}") from None
+            form = f"an {_family(kind)} address with its /prefix"
+            raise ValueError(f"is not {', '.join(words)} or {form}") from None
         return value
 
     return AfterValidator(check)
@@ -123,7 +122,9 @@ def _path(value: str) -> str:
 
 def _source(value: str) -> str:
     if value.startswith("/"):
-        return _path(value)
+        if (path := _path(value)) == "/":
+            raise ValueError("is the whole node; name a directory below it")
+        return path
     if not re.fullmatch(STORAGE, value):
         raise ValueError("is neither a path of the node, /..., nor a storage's name")
     return value
@@ -135,6 +136,13 @@ def _tag(value: str) -> str:
     return value.lower()
 
 
+def _quoted(value: Any) -> Any:
+    if isinstance(value, int):
+        raise ValueError(_MODE_FORM)
+    return value
+
+
+_MODE_FORM = 'is no mode; write four digits in quotes, "0666"'
 STORAGE = r"[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]"
 _TEMPLATE = rf"{STORAGE}:vztmpl/[A-Za-z0-9][A-Za-z0-9_.+~-]*\.tar(\.gz|\.xz|\.zst|\.bz2)?"
 _TEMPLATE_FORM = 'is no template; write one as `pveam list` does: "local:vztmpl/NAME.tar.zst"'
@@ -157,5 +165,5 @@ Gateway6 = Annotated[str, _gateway(ipaddress.IPv6Address)]
 Source = Annotated[str, AfterValidator(_source)]
 Target = Annotated[str, AfterValidator(_path)]
 FileSystem = Annotated[str, _form(r"[A-Za-z0-9_]+", "is no file system's name")]
-Mode = Annotated[str, _form(r"0[0-7]{3}", 'is no mode; write it in quotes, "0666"')]
+Mode = Annotated[str, BeforeValidator(_quoted), _form(r"0[0-7]{3}", _MODE_FORM)]
 Gib = Annotated[int, Field(ge=1, le=1 << 20)]

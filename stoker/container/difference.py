@@ -65,7 +65,10 @@ def between(
     running: bool,
 ) -> Difference:
     """`devices`: the nodes that `wanted.gpus` come to on this node, without those that raw lxc
-    lines pass and go on to pass. Raises `Refused` for what cannot be."""
+    lines pass and go on to pass; not looked at where no GPUs are said. Raises `Refused` for what
+    cannot be."""
+    if wanted.gpus is None:
+        devices = ()
     there = (actual.keys, actual.pending)
     _require_possible(wanted, devices, there, version)
     edits: dict[str, Edit] = {
@@ -74,7 +77,7 @@ def between(
         **mounts.edits(wanted.mounts, there),
     }
     if wanted.gpus is not None:
-        edits |= passed.edits(devices, there, wanted.says_device_rights)
+        edits |= passed.edits(devices, there, wanted.says_mode)
     settling = Settling(actual, version, running)
     for key, edit in edits.items():
         settling.settle(key, edit)

@@ -18,7 +18,7 @@ def names(value: Any) -> Any:
     if value is None or value == "all":
         return value
     if not isinstance(value, list | tuple):
-        raise ValueError(f'is neither "all" nor a list; {_WRITE}')
+        raise ValueError(f'{_otherwise(value)}; it is neither "all" nor a list; {_WRITE}')
     found, wrong = [], []
     for one in value:
         try:
@@ -27,13 +27,22 @@ def names(value: Any) -> Any:
             wrong.append(f"{_shown(one)} {error}")
     wrong += [f"{one} is named twice" for one in sorted(set(found)) if found.count(one) > 1]
     if wrong:
-        raise ValueError("; ".join(wrong))
+        raise ValueError("; ".join([*wrong, _WRITE]))
     return tuple(found)
+
+
+def _otherwise(value: Any) -> str:
+    """What is wrong with it even as one of a list."""
+    try:
+        _name(value)
+    except ValueError as error:
+        return str(error)
+    return "stands alone"
 
 
 def _name(value: Any) -> str:
     if isinstance(value, int) or (isinstance(value, str) and _MINOR.fullmatch(value)):
-        raise ValueError(f"is a minor number, which moves between boots; {_WRITE}")
+        raise ValueError("is a minor number, which moves between boots")
     if isinstance(value, str) and _UUID.fullmatch(value):
         return f"GPU-{value[4:].lower()}"
     if isinstance(value, str) and value.upper().startswith("MIG-"):
@@ -41,7 +50,7 @@ def _name(value: Any) -> str:
     try:
         return bdf.normal(value if isinstance(value, str) else "")
     except ValueError:
-        raise ValueError(f"is no GPU's name; {_WRITE}") from None
+        raise ValueError("is no GPU's name") from None
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,6 @@
 """A container's mounts, `mpN`, matched by where they appear inside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import model_validator
 
@@ -63,7 +63,7 @@ def edits(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict[s
     """Key -> what its value becomes; those of another kind than said are left out (`told`)."""
     found: dict[str, Edit] = {}
     for mount in mounts:
-        key = key_of(mount, there)
+        key = key_of(mount, there, found)
         if key is None:
             found[slots.free("mp", [*there, found])] = mount.edit
         elif not _other_kind(mount, _fields(key, there)):
@@ -116,9 +116,11 @@ def growths(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict
     return found
 
 
-def key_of(mount: Mount, there: Sequence[Mapping[str, str]]) -> str | None:
+def key_of(
+    mount: Mount, there: Sequence[Mapping[str, str]], besides: Collection[str] = ()
+) -> str | None:
     """The key that mounts something at its target; None: nothing is there."""
-    return slots.find("mp", there, "mp", mount.target)
+    return slots.find("mp", there, "mp", mount.target, besides)
 
 
 def _fields(key: str | None, there: Sequence[Mapping[str, str]]) -> Mapping[str, str]:

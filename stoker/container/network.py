@@ -1,7 +1,7 @@
 """A container's network interfaces, `netN`, matched by the name they have inside."""
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -81,7 +81,7 @@ def edits(networks: Sequence[Network], there: Sequence[Mapping[str, str]]) -> di
     """Key -> what its value becomes. `there`: the keys that hold, then those to come."""
     found: dict[str, Edit] = {}
     for network in networks:
-        key = _key_of(network, there) or slots.free("net", [*there, found])
+        key = _key_of(network, there, found) or slots.free("net", [*there, found])
         found[key] = property_string.merging("net", network.fields)
     return found
 
@@ -95,5 +95,7 @@ def lacking(networks: Sequence[Network], there: Sequence[Mapping[str, str]]) -> 
     ]
 
 
-def _key_of(network: Network, there: Sequence[Mapping[str, str]]) -> str | None:
-    return slots.find("net", there, "name", network.name)
+def _key_of(
+    network: Network, there: Sequence[Mapping[str, str]], besides: Collection[str] = ()
+) -> str | None:
+    return slots.find("net", there, "name", network.name, besides)

@@ -16,12 +16,12 @@ def edits(
 ) -> dict[str, Edit]:
     """Key -> what its value becomes; a path keeps its number, a new one gets a free one.
 
-    `exactly`: mode and group are as said. Otherwise a device that everybody or the wanted group
-    may open already is left as it is.
+    `exactly`: the mode is as said. Otherwise a device that everybody or the wanted group may open
+    already is left as it is.
     """
     found: dict[str, Edit] = {}
     for device in devices:
-        key = slots.find("dev", there, "path", device.path)
+        key = slots.find("dev", there, "path", device.path, found)
         found[key or slots.free("dev", [*there, found])] = _edit(device, exactly)
     return found
 
@@ -43,26 +43,24 @@ def _edit(device: Device, exactly: bool) -> Edit:
 
 def _is_open(device: Device, fields: Mapping[str, str]) -> bool:
     mode = fields.get("mode", "0660")
-    if property_string.truth(fields.get("deny-write")):
-        return False
-    readers = mode[-1:] if device.gid is None or mode[-1:] in "67" else mode[-2:-1]
-    is_group = device.gid is None or mode[-1:] in "67" or fields.get("gid", "0") == str(device.gid)
-    return readers in ("6", "7") and is_group
+    everybody = mode[-1] in "67"
+    group = fields.get("gid", "0") == str(device.gid) and mode[-2] in "67"
+    return (everybody or group) and not property_string.truth(fields.get("deny-write"))
 
 
 def stale(
     devices: Sequence[Device], there: Sequence[Mapping[str, str]], kept: Collection[str]
 ) -> list[str]:
-    """The keys, without those kept, that pass what is not wanted: GPUs that are not among these
-    devices, and all of NVIDIA's nodes where no device is wanted. Nothing else's are among them
-    (/dev/fuse, /dev/dri)."""
+    """The keys, beside those kept, that pass GPUs which are not among these devices, or what a kept
+    one passes already; and all of NVIDIA's nodes where no device is wanted. Nothing else's are
+    among them (/dev/fuse, /dev/dri)."""
     ours = _CARD if devices else _NVIDIA
     wanted = {device.path for device in devices}
     found = dict.fromkeys(
         key
         for keys in there
         for key in slots.numbered("dev", keys)
-        if ours.fullmatch(_path(keys[key])) and _path(keys[key]) not in wanted
+        if ours.fullmatch(_path(keys[key])) or _path(keys[key]) in wanted
     )
     return [key for key in found if key not in kept]
 

@@ -1,7 +1,7 @@
 """What pydantic found wrong, as sentences an operator can act on."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -18,9 +18,13 @@ _KINDS = {
 }
 
 
-def of(place: str, error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """One sentence a problem: `container.memory_mib: '8 GB' is no whole number of MiB`."""
-    return [f"{_place(place, one['loc'])}: {_told(one, model)}" for one in error.errors()]
+def of(error: ValidationError, model: type[BaseModel], whose: Callable[[object], str]) -> list[str]:
+    """One sentence a problem: `container.memory_mib: '8 GB' is no whole number of MiB`.
+
+    `whose`: a key of the model -> the dictionary of the inventory that says it.
+    """
+    found = [(whose(one["loc"][0]), one) for one in error.errors()]
+    return [f"{_place(place, one['loc'])}: {_told(one, model)}" for place, one in found]
 
 
 def _place(place: str, loc: Iterable[Any]) -> str:

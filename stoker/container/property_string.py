@@ -89,7 +89,7 @@ def _meaning(key: str, value: str) -> str:
         return value if size is None else str(size)
     if key in ("ip6", "gw6"):
         return _address(value)
-    if key == "mp":
+    if key in ("mp", "path", "volume") and value.startswith("/"):
         return value.rstrip("/") or "/"
     if key == "mount":
         return ";".join(sorted(re.split(r"[; ]+", value)))

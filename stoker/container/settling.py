@@ -24,7 +24,9 @@ class Settling:
     def settle(self, key: str, edit: Edit) -> None:
         """Have the next start bring what `edit` makes of this key."""
         now, coming = self.actual.keys.get(key), self.actual.coming.get(key)
-        if same(key, coming, edit(coming)):
+        # Both changed and deleted: the next write may decide it either way.
+        is_torn = key in self.actual.pending and key in self.actual.deletes
+        if same(key, coming, edit(coming)) and not is_torn:
             self._wait(key, now, coming)
         elif now is not None and same(key, now, edit(now)):
             self.changes.append(Change(key, coming, now, Effect.NOW, reverted=True))

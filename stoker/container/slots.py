@@ -19,11 +19,18 @@ def numbered(stem: str, keys: Collection[str]) -> list[str]:
     return sorted((key for key in keys if re.fullmatch(rf"{stem}\d+", key)), key=order)
 
 
-def find(stem: str, there: Sequence[Mapping[str, str]], field: str, value: str) -> str | None:
-    """The first key whose field has this value, in the first of these mappings that has one."""
+def find(
+    stem: str,
+    there: Sequence[Mapping[str, str]],
+    field: str,
+    value: str,
+    besides: Collection[str] = (),
+) -> str | None:
+    """The first key whose field has this value, in the first of these mappings that has one;
+    `besides`: keys that are something else's already."""
     for keys in there:
         for key in numbered(stem, keys):
-            if property_string.normal(stem, keys[key]).get(field) == value:
+            if key not in besides and property_string.normal(stem, keys[key]).get(field) == value:
                 return key
     return None
 

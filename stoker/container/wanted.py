@@ -119,11 +119,14 @@ class Wanted(Strict):
     ) -> "Wanted":
         """`container` over `defaults`: dictionaries are merged one level deep, lists replaced, and
         None takes a default away. Raises `Refused` with every problem."""
-        try:
-            return cls.model_validate(_merged(container, defaults or {}))
-        except ValidationError as error:
-            told = problems.of("container", error, cls)
-            raise Refused("\n".join(["cannot use this host data; correct it:", *told])) from error
+        both = {KEYS[0]: container, KEYS[1]: {} if defaults is None else defaults}
+        told = [f"{key}: is no dictionary" for key, one in both.items() if not _is_mapping(one)]
+        if not told:
+            try:
+                return cls.model_validate(_merged(*both.values()))
+            except ValidationError as error:
+                told = problems.of(error, cls, lambda key: KEYS[key not in container])
+        raise Refused("\n".join(["cannot use this host data; correct it:", *told]))
 
     def require_creatable(self) -> None:
         """Raises `Refused` with all that a new container lacks."""
@@ -138,18 +141,20 @@ class Wanted(Strict):
         return int(self.device_mode, 8)
 
     @property
-    def says_device_rights(self) -> bool:
-        """Whether mode or group of its devices are said, and not only the defaults."""
-        return bool({"device_mode", "device_gid"} & self.model_fields_set)
+    def says_mode(self) -> bool:
+        """Whether the mode of its devices is said and not only the default."""
+        return "device_mode" in self.model_fields_set
 
 
-def _merged(container: Mapping[str, Any], defaults: Mapping[str, Any]) -> Any:
-    if not isinstance(container, Mapping) or not isinstance(defaults, Mapping):
-        return container
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _merged(container: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(defaults)
     for key, value in container.items():
         below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        both = _is_mapping(below) and _is_mapping(value)
         merged[key] = {**below, **value} if both else value  # type: ignore[dict-item]
     return {key: value for key, value in merged.items() if value is not None}
 
