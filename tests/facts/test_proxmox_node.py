@@ -141,17 +141,40 @@ def test_gpus_are_found_on_the_bus_whoever_has_them(tmp_path: Path) -> None:
     ]
 
 
-def test_what_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def hang() -> None:
+    script.select.select([], [], [])
+
+
+def fail() -> None:
+    raise OSError("not mounted")
+
+
+def test_what_hangs_is_left_behind_with_what_comes_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(script, "PATIENCE_S", 0.05)
-    assert script.literal(lambda: script.select.select([], [], [])) is None
-    assert script.literal(lambda: 1 / 0) is None
-    assert script.literal(lambda: {"a": "ü" * 100_000}) == ascii({"a": "ü" * 100_000})
+    assert script.literals(lambda: 1, hang, lambda: 3) == ["1", None, None]
+
+
+def test_what_fails_is_none_and_the_rest_is_told() -> None:
+    long = {"a": "ü" * 100_000, "b": "line\nline"}
+    assert script.literals(fail, lambda: long) == [None, ascii(long)]
 
 
 def test_a_program_is_asked_without_a_shell() -> None:
     assert script.program("echo", "a b") == "a b"
-    assert script.program("no-such-program") is None
-    assert script.program("false") is None
+    assert script.program("no-such-program") == ""
+
+
+def test_the_version_of_pve_container_is_in_dpkgs_status() -> None:
+    status = (
+        "Package: pve-cluster\nStatus: install ok installed\nVersion: 9.1.6\n\n"
+        "Package: pve-container\nStatus: {}\nPriority: optional\nVersion: 6.1.10\n"
+        "Description: x\n\nPackage: pve-docs\nStatus: install ok installed\nVersion: 9.1\n"
+    )
+    assert script.in_status(status.format("install ok installed")) == "6.1.10"
+    assert script.in_status(status.format("deinstall ok config-files")) == ""
+    assert script.in_status("") == ""
 
 
 def test_the_script_runs_as_the_node_runs_it() -> None:

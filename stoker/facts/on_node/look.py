@@ -1,16 +1,15 @@
 """Prints what a node has of containers and GPUs, as one Python literal. Read-only.
 
 Run by `python3 -I -S`, once a container a run: hence no import that costs more than the look
-itself (json, subprocess and typing each double it). What can hang, Proxmox's file system with its
-cluster and the driver with a GPU, is read by a child that is left behind when its time is over;
-such a part is None.
+itself (json, subprocess, signal and typing each nearly double it) and few processes. What can hang,
+Proxmox's file system with its cluster and the driver with a GPU, is read by a child that is left
+behind when its time is over; what it has not told by then is None.
 """
 
 from __future__ import annotations
 
 import os
 import select
-import signal
 import stat
 import time
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 PVE = "/etc/pve"
 STAND_IN = "/var/lib/stoker-gpu"
 VERSION = "/usr/lib/stoker-sandbox/pve-container.version"
+STATUS = "/var/lib/dpkg/status"
 PATIENCE_S = 6.0
 
 
@@ -41,45 +41,49 @@ def names(folder: str) -> list[str]:
         return []
 
 
-def in_time(work: Callable[[], object]) -> str | None:
-    """What `work` prints to standard output; None: nothing in time, or it failed."""
+def in_time(work: Callable[[], object]) -> str:
+    """What `work` prints to standard output until its time is over."""
     end, out = os.pipe()
     child = os.fork()
     if not child:
-        code = 1
         try:
             os.dup2(out, 1)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             work()
-            code = 0
         finally:
-            os._exit(code)
+            os._exit(1)
     os.close(out)
     said, until = b"", time.monotonic() + PATIENCE_S
     while select.select([end], [], [], max(0.0, until - time.monotonic()))[0]:
         data = os.read(end, 1 << 20)
         if not data:
-            return said.decode("utf-8", "replace") if os.waitpid(child, 0)[1] == 0 else None
+            os.waitpid(child, 0)
+            return said.decode("utf-8", "replace")
         said += data
-    os.kill(child, signal.SIGKILL)  # and not waited for: it may hang in the kernel
-    return None
+    os.kill(child, 9)  # and not waited for: it may hang in the kernel
+    return said.decode("utf-8", "replace")
 
 
-def literal(read: Callable[[], object]) -> str | None:
-    """What `read` gives as a literal, in time."""
+def literals(*reads: Callable[[], object]) -> list[str | None]:
+    """What each gives, as a literal, one after the other; None from the first that hangs on."""
 
     def work() -> None:
-        data = ascii(read()).encode()
-        while data:
-            data = data[os.write(1, data) :]
+        for read in reads:
+            try:
+                data = ascii(read())
+            except OSError:
+                data = ""
+            left = data.encode() + b"\n"
+            while left:
+                left = left[os.write(1, left) :]
 
-    return in_time(work)
+    told = in_time(work).split("\n")[:-1]
+    return [told[n] or None if n < len(told) else None for n in range(len(reads))]
 
 
-def program(*words: str) -> str | None:
-    """What a program prints, without the line's end; None: it failed or is not there."""
-    said = in_time(lambda: os.execvp(words[0], words))
-    return None if said is None else said.strip()
+def program(*words: str) -> str:
+    """What a program prints, without the line's end; empty: nothing, or it is not there."""
+    return in_time(lambda: os.execvp(words[0], words)).strip()
 
 
 def configurations() -> dict[str, object]:
@@ -174,30 +178,43 @@ def is_stand_in() -> bool:
 
 
 def container_version(stand_in: bool) -> str:
-    """Of pve-container; empty: not known."""
+    """Of pve-container; empty: not known. `dpkg-query` would cost as much as all the rest."""
     told = text(VERSION).strip() if stand_in else ""
-    told = told or program("dpkg-query", "-W", "-f", "${Version}", "pve-container") or ""
-    if not told:
-        for line in (program("pveversion", "-v") or "").splitlines():
-            if line.startswith("pve-container:"):
-                told = line.partition(":")[2].strip()
-    return told
+    return told or in_status(text(STATUS)) or of_pveversion()
+
+
+def in_status(status: str) -> str:
+    """Its version in dpkg's status file; empty: it is not installed by dpkg."""
+    _, found, rest = ("\n" + status).partition("\nPackage: pve-container\n")
+    fields = rest.partition("\n\n")[0].splitlines()
+    if not found or "Status: install ok installed" not in fields:
+        return ""
+    return next((line[9:] for line in fields if line.startswith("Version: ")), "")
+
+
+def of_pveversion() -> str:
+    """Its version as Proxmox's own program tells it, at half a second of Perl."""
+    for line in program("pveversion", "-v").splitlines():
+        if line.startswith("pve-container:"):
+            return line.partition(":")[2].strip()
+    return ""
 
 
 def installed() -> str:
     """Version of NVIDIA's module on disk; empty: there is none."""
-    return program("modinfo", "-F", "version", "nvidia") or ""
+    return program("modinfo", "-F", "version", "nvidia")
 
 
 def look() -> dict[str, object]:
     """All of it."""
     stand_in = is_stand_in()
     root = STAND_IN + "/kernel" if stand_in else ""
+    pve, gpus = literals(configurations, lambda: driver(root))
     return {
         "node": os.uname().nodename.split(".")[0],
         "version": container_version(stand_in),
-        "pve": literal(configurations),
-        "driver": literal(lambda: driver(root)),
+        "pve": pve,
+        "driver": gpus,
         "numbers": nodes(),
         "devices": text("/proc/devices"),
         "own_devices": text(root + "/proc/devices") if stand_in else "",
