@@ -1,0 +1,227 @@
+import fcntl
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyinfra.context import ctx_state
+
+from stoker.container.opened import Opened
+from stoker.container.version import Version
+from stoker.container.wanted import Wanted
+from stoker.facts import proxmox_node
+from stoker.facts.opened_nodes import OpenedNodes
+from stoker.facts.proxmox_node import NodeLook
+from stoker.operations import passthrough
+from stoker.operations.on_node import rewrite
+from stoker.pct.client import Result
+from stoker.proxmox import errors
+from tests.container.cards import CARDS, FIRST, NUMBERS
+from tests.operations.hosts import FakeHost, here, words
+
+OLD = "arch: amd64\nhostname: gpu-a\nlxc.cgroup2.devices.allow: c 509:* rwm\n"
+NEW = "arch: amd64\nhostname: gpu-a\ndev0: /dev/nvidia0,mode=0666\n"
+DIGEST = hashlib.sha1(OLD.encode()).hexdigest()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """The root of a node with CT 200, stopped."""
+    name = os.uname().nodename.split(".")[0]
+    for folder in (f"etc/pve/nodes/{name}/lxc", "proc/net", "run/lock/lxc", "var/lib/stoker"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "proc/net/unix").write_text("Num\n0: 2 0 0 1 1 7 @/var/lib/lxc/201/command\n")
+    conf(tmp_path).write_text(OLD)
+    conf(tmp_path).chmod(0o640)
+    return tmp_path
+
+
+def conf(root: Path) -> Path:
+    name = os.uname().nodename.split(".")[0]
+    return root / f"etc/pve/nodes/{name}/lxc/200.conf"
+
+
+def rewritten(root: Path, *more: str, digest: str = DIGEST) -> int:
+    return rewrite.main(["200", digest, *more], NEW.encode(), str(root))
+
+
+def test_the_file_is_replaced_and_the_old_text_is_kept_for_root_alone(node: Path) -> None:
+    assert rewritten(node) == 0
+    assert conf(node).read_text() == NEW
+    assert stat.S_IMODE(conf(node).stat().st_mode) == 0o640
+    kept = node / f"var/lib/stoker/migrated/200-{DIGEST}.conf"
+    assert kept.read_text() == OLD
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    assert [path.name for path in conf(node).parent.iterdir()] == ["200.conf"]
+
+
+def test_a_second_time_nothing_is_done(node: Path) -> None:
+    rewritten(node)
+    before = conf(node).stat().st_ino
+    assert rewritten(node) == 0
+    assert conf(node).stat().st_ino == before
+
+
+def test_a_text_that_changed_meanwhile_is_left(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf(node).write_text(OLD + "cores: 4\n")
+    assert rewritten(node) == rewrite.CHANGED
+    assert capsys.readouterr().err == "somebody changed it since it was read; run again\n"
+    assert conf(node).read_text() == OLD + "cores: 4\n"
+
+
+def test_a_container_that_proxmox_locked_is_left(node: Path) -> None:
+    text = "lock: backup\n" + OLD
+    conf(node).write_text(text)
+    assert rewritten(node, digest=hashlib.sha1(text.encode()).hexdigest()) == rewrite.LOCKED
+
+
+def test_a_lock_of_a_snapshots_section_is_none(node: Path) -> None:
+    text = OLD + "\n[before]\nlock: backup\n"
+    conf(node).write_text(text)
+    assert rewritten(node, digest=hashlib.sha1(text.encode()).hexdigest()) == 0
+
+
+def test_a_container_that_runs_is_left_unless_it_is_restarted_later(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (node / "proc/net/unix").write_text("0: 2 0 0 1 1 7 @/var/lib/lxc/200/command\n")
+    assert rewritten(node) == rewrite.OTHER
+    assert "it runs; stop it, or say allow_restart: True" in capsys.readouterr().err
+    assert conf(node).read_text() == OLD
+    assert rewritten(node, "--while-running") == 0
+
+
+def test_a_lock_file_that_is_held_is_waited_for_and_told(
+    node: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rewrite, "PATIENCE_S", 0.0)
+    with (node / "run/lock/lxc/pve-config-200.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert rewritten(node) == rewrite.LOCKED
+    assert "pve-config-200.lock is held; a command is at work on it" in capsys.readouterr().err
+    assert rewritten(node) == 0
+
+
+def test_a_container_of_another_node_is_told(node: Path) -> None:
+    conf(node).unlink()
+    assert rewritten(node) == rewrite.ABSENT
+
+
+def test_a_run_that_dies_while_it_writes_leaves_the_old_file_whole(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rewrite.os, "rename", die)
+    assert rewritten(node) == rewrite.OTHER
+    assert conf(node).read_text() == OLD
+    assert [path.name for path in conf(node).parent.iterdir()] == ["200.conf"]
+
+
+class Node:
+    """What runs words on a node, and answers as told."""
+
+    name = "pve1"
+
+    def __init__(self, code: int = 0, stderr: bytes = b"") -> None:
+        self.answer = Result(code, b"", stderr)
+        self.asked: list[Any] = []
+
+    def run(self, command: Any, *, stdin: Any, timeout: float) -> Result:
+        self.asked.append((command, stdin.read()))
+        return self.answer
+
+
+def test_the_text_travels_by_standard_input_since_it_may_hold_secrets() -> None:
+    node = Node()
+    passthrough.migrated(node, 200, OLD, NEW)  # type: ignore[arg-type]
+    ((command, stdin),) = node.asked
+    assert command[-2:] == ["200", DIGEST]
+    assert stdin == NEW.encode()
+    assert not [word for word in command if "nvidia0" in word]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (3, errors.Changed),
+        (4, errors.Locked),
+        (5, errors.NoSuchContainer),
+        (1, errors.ProxmoxError),
+    ],
+)
+def test_why_nothing_was_changed_is_one_of_proxmoxs_errors(
+    code: int, kind: type[errors.ProxmoxError]
+) -> None:
+    node = Node(code, b"it is locked (backup); wait for that to end\n")
+    with pytest.raises(kind) as error:
+        passthrough.migrated(node, 200, OLD, NEW)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "cannot replace the raw lines of CT 200 on pve1: it is locked (backup); wait for that to "
+        "end"
+    )
+
+
+LOOK = NodeLook("pve1", Version((6, 1, 10)), cards=CARDS, numbers=NUMBERS)
+
+
+@pytest.fixture
+def executing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A run under way on a container of a node with two GPUs."""
+    monkeypatch.setattr(proxmox_node, "look", lambda run: LOOK)
+    monkeypatch.setattr(FakeHost, "connector", SimpleNamespace(vmid=200, node=None), raising=False)
+    monkeypatch.setattr(FakeHost, "name", "gpu-a", raising=False)
+    with ctx_state.use(SimpleNamespace(is_executing=True)):  # type: ignore[arg-type]
+        yield
+
+
+def usable(found: list[Opened], **container: Any) -> tuple[list[str], list[str]]:
+    wanted = Wanted.of({"gpus": [FIRST.uuid], **container})
+    with here({OpenedNodes: [[asdict(one) for one in found]]}) as host:
+        return words(passthrough.usable._inner(wanted, "sglang")), host.noops
+
+
+GOOD = [Opened("/dev/nvidia0", "device", (195, 0), "666 root:root")]
+
+
+@pytest.mark.usefixtures("executing")
+def test_nodes_that_open_are_no_change() -> None:
+    assert usable(GOOD) == ([], ["sglang can open 1 device nodes"])
+
+
+@pytest.mark.usefixtures("executing")
+def test_a_node_that_does_not_open_fails_the_host_with_its_sentence() -> None:
+    told, _ = usable([Opened("/dev/nvidia0", "file")])
+    assert len(told) == 1
+    assert "cannot use /dev/nvidia0 in CT 200: a regular file is in place of the device" in told[0]
+
+
+@pytest.mark.usefixtures("executing")
+def test_a_gpu_that_is_not_there_fails_the_host() -> None:
+    told, _ = usable(GOOD, gpus=["0000:99:00.0"])
+    assert "cannot pass GPU 0000:99:00.0: the node has" in told[0]
+
+
+@pytest.mark.usefixtures("executing")
+def test_no_answer_is_not_taken_for_a_good_one() -> None:
+    assert "cannot tell whether the GPUs of gpu-a work" in usable([])[0][0]
+
+
+@pytest.mark.usefixtures("executing")
+@pytest.mark.parametrize("container", [{"gpus": []}, {"started": False}])
+def test_nothing_is_opened_where_nothing_is_passed_or_runs(container: dict[str, Any]) -> None:
+    assert usable([], **container)[0] == []
+
+
+def test_nothing_is_opened_before_the_run_is_under_way() -> None:
+    with ctx_state.use(SimpleNamespace(is_executing=False)):  # type: ignore[arg-type]
+        assert usable([])[0] == []
