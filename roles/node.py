@@ -5,7 +5,7 @@ from pyinfra.api import deploy
 
 from stoker.container import asked
 from stoker.container.asked import NodeSettings
-from stoker.operations import barrier
+from stoker.operations import barrier, gpu_nodes
 from stoker.operations import node_settings as operations
 
 
@@ -20,6 +20,8 @@ def node() -> None:
 
 
 def _settings(wanted: NodeSettings) -> None:
+    if wanted.gpu_nodes:
+        gpu_nodes.present(name="Make the GPUs' device nodes at boot, before any guest starts")
     if wanted.modules:
         operations.modules(name="Load NVIDIA's modules at boot, and never nouveau")
     if wanted.kernel_command_line:

@@ -19,6 +19,8 @@ FOLDERS = (
     "usr/lib/x86_64-linux-gnu/nvidia/current",
     "usr/local/nvidia/lib64",
     "usr/local/nvidia/lib",
+    # The tree of ours that is in use; those of before lie beside it and are no half upgrade.
+    "opt/stoker/driver/current/lib",
 )
 LIBRARIES = ("libcuda", "libnvidia-ml")
 _NAMED = re.compile(r"(libcuda|libnvidia-ml)\.so\.(\d{2,4}(?:\.\d{1,4}){1,3})")

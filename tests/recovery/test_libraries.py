@@ -89,3 +89,12 @@ def test_a_link_or_a_folder_of_a_library_s_name_is_no_library(root: Path) -> Non
     (root / LIB / "libcuda.so.998.99").mkdir()
     (root / LIB / "libcuda.so.580.126.09.old").write_text("")
     assert versions(str(root)) == FITTING
+
+
+def test_of_our_trees_only_the_one_in_use_counts(tmp_path: Path) -> None:
+    home = "opt/stoker/driver"
+    placed(tmp_path, f"{home}/580.95.05/lib", "libcuda", "580.95.05")
+    placed(tmp_path, f"{home}/580.142/lib", "libcuda", "580.142")
+    assert versions(str(tmp_path)) == {}
+    (tmp_path / home / "current").symlink_to("580.142")
+    assert versions(str(tmp_path)) == {"libcuda": ["580.142"]}

@@ -21,10 +21,12 @@ def operations(name: str, **data: Any) -> list[str]:
 
 def test_a_node_is_told_of_and_changed_only_where_that_is_asked() -> None:
     assert operations("@fake/pve1") == [
+        "Node | Make the GPUs' device nodes at boot, before any guest starts",
         "Node | Tell what is not good for the GPUs",
         "Node | Wait for the node",
     ]
     everything = {
+        "gpu_nodes": False,
         "modules": True,
         "kernel_command_line": ["iommu=pt"],
         "persistence": True,
