@@ -84,7 +84,7 @@ def _commands(first: list[str]) -> list[ModuleType]:
     from gevent import monkey
 
     monkey.patch_all()
-    return [import_module(f"stoker.cli.{name}") for name in ("status", "gpus", *ALONE)]
+    return [import_module(f"stoker.cli.{name}") for name in ("status", "gpus", "node", *ALONE)]
 
 
 if __name__ == "__main__":
