@@ -1,11 +1,11 @@
 """Which guests of a cluster are hosts, and what is said of those that nearly were. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.proxmox.cluster import Cluster, Guest, Node
 
-RUNNING, STOPPED = "running", "stopped"
+STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,21 @@ def chosen(cluster: Cluster, tag: str, stopped: bool) -> Chosen:
     One whose state Proxmox does not know, on a node that is online, is taken: asked itself it says.
     Somebody else's guests, those without the tag, and templates are nobody's business here.
     """
-    tagged = [g for g in cluster.guests if not g.template and _has(g, tag)]
-    containers = [guest for guest in tagged if guest.kind == "lxc"]
+    ours = [guest for guest in cluster.guests if not guest.template and tag in guest.tags]
+    containers = [guest for guest in ours if guest.kind == "lxc"]
     there = [guest for guest in containers if _online(cluster, guest)]
-    taken = sorted(
-        (guest for guest in there if stopped or guest.status != STOPPED),
-        key=lambda guest: guest.vmid,
+    taken = [guest for guest in there if stopped or guest.status != STOPPED]
+    by_half = [g for g in cluster.guests if tag not in g.tags and flagsets(g, tag)]
+    told = (
+        *_offline([guest for guest in containers if not _online(cluster, guest)]),
+        *_told("stopped, so left out (`stopped: true` takes them too)", there, taken),
+        *_told("tagged, but virtual machines, so left out", ours, containers),
+        *_told(f"tagged for a flag set, but not {tag}, so left out", by_half),
     )
     return Chosen(
-        tuple(taken),
+        tuple(sorted(taken, key=lambda guest: guest.vmid)),
         tuple(cluster.nodes[name] for name in sorted({guest.node for guest in taken})),
-        tuple(
-            _told(
-                [guest for guest in containers if not _online(cluster, guest)],
-                [guest for guest in there if guest not in taken],
-                [guest for guest in tagged if guest.kind != "lxc"],
-            )
-        ),
+        told,
     )
 
 
@@ -51,27 +49,20 @@ def flagsets(guest: Guest, tag: str) -> list[str]:
     return sorted(t.removeprefix(f"{tag}.") for t in guest.tags if t.startswith(f"{tag}."))
 
 
-def _has(guest: Guest, tag: str) -> bool:
-    return tag in guest.tags or bool(flagsets(guest, tag))
-
-
 def _online(cluster: Cluster, guest: Guest) -> bool:
     node = cluster.nodes.get(guest.node)
     return node is not None and node.online
 
 
-def _told(offline: list[Guest], halted: list[Guest], machines: list[Guest]) -> Iterator[str]:
-    for node in sorted({guest.node for guest in offline}):
-        gone = [guest for guest in offline if guest.node == node]
-        yield f"node {node} is offline, so left out: {_names(gone)}"
-    if halted:
-        yield f"stopped, so left out (`stopped: true` takes them too): {_names(halted)}"
-    if machines:
-        yield f"tagged, but virtual machines, so left out: {_names(machines)}"
+def _offline(guests: Sequence[Guest]) -> Iterator[str]:
+    for node in sorted({guest.node for guest in guests}):
+        lost = [guest for guest in guests if guest.node == node]
+        yield from _told(f"node {node} is offline, so left out", lost)
 
 
-def _names(guests: Iterable[Guest]) -> str:
-    ordered = sorted(guests, key=lambda guest: guest.vmid)
-    return ", ".join(
-        f"{guest.vmid} {guest.name!a}" if guest.name else str(guest.vmid) for guest in ordered
-    )
+def _told(what: str, guests: Iterable[Guest], without: Sequence[Guest] = ()) -> Iterator[str]:
+    kept = {guest.vmid for guest in without}
+    left = sorted((guest for guest in guests if guest.vmid not in kept), key=lambda g: g.vmid)
+    names = (f"{guest.vmid} {guest.name!a}" if guest.name else str(guest.vmid) for guest in left)
+    if left:
+        yield f"{what}: {', '.join(names)}"

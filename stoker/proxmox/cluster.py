@@ -42,7 +42,7 @@ class Guest(BaseModel):
     vmid: Annotated[int, Field(ge=1)]
     kind: Annotated[str, Field(alias="type")]
     """`lxc` or `qemu`."""
-    node: str
+    node: Annotated[str, Field(pattern=LABEL)]
     name: str = ""
     """Its hostname; absent while nobody hears from its node."""
     status: str = "unknown"

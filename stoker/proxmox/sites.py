@@ -14,7 +14,7 @@ ADDRESS = r"^[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?$"
 """A name or an address, of IPv6 too."""
 
 _Address = Annotated[str, Field(pattern=ADDRESS)]
-_SshKey = Literal[
+SSH_KEY = Literal[
     "ssh_user",
     "ssh_port",
     "ssh_key",
@@ -58,10 +58,10 @@ class Sites(_Strict):
     )
     """By a name of your own."""
     tag: Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_+-]*$")] = "stoker"
-    """Containers with this tag, or with this tag, a dot and a flag set's name, are taken."""
+    """Containers with it are taken; a dot and a flag set's name after it say what they serve."""
     stopped: bool = False
     """Whether stopped containers are hosts too."""
-    ssh: dict[_SshKey, str | int | bool] = Field(default_factory=dict)
+    ssh: dict[SSH_KEY, str | int | bool] = Field(default_factory=dict)
     """pyinfra's data for the nodes; unset: those of group_data/pve.py."""
 
 

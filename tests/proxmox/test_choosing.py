@@ -21,10 +21,15 @@ def test_a_tag_that_only_begins_like_ours_is_another() -> None:
     assert taken(guest(200, tags="stoker2"), guest(201, tags="stoker-old")).guests == ()
 
 
-def test_a_flag_sets_tag_takes_the_container_too() -> None:
-    found = taken(guest(200, tags="stoker.qwen3.6-27b"))
-    assert vmids(found.guests) == [200]
-    assert flagsets(found.guests[0], "stoker") == ["qwen3.6-27b"]
+def test_a_tag_of_a_flag_set_alone_takes_nothing_and_is_told() -> None:
+    found = taken(guest(200, "gpu-a", tags="stoker.qwen3.6-27b"))
+    assert found.guests == ()
+    assert found.told == ("tagged for a flag set, but not stoker, so left out: 200 'gpu-a'",)
+
+
+def test_a_tag_names_the_flag_set_that_is_served() -> None:
+    one = taken(guest(200, tags="stoker;stoker.qwen3.6-27b")).guests[0]
+    assert flagsets(one, "stoker") == ["qwen3.6-27b"]
 
 
 def test_several_flag_sets_are_sorted() -> None:
@@ -77,7 +82,7 @@ def test_only_nodes_that_have_one_are_hosts() -> None:
 
 
 def test_another_tag_can_be_asked_for() -> None:
-    found = chosen(cluster(guest(200), guest(201, tags="gpu.x")), "gpu", stopped=False)
+    found = chosen(cluster(guest(200), guest(201, tags="gpu;gpu.x")), "gpu", stopped=False)
     assert vmids(found.guests) == [201]
     assert flagsets(found.guests[0], "gpu") == ["x"]
 

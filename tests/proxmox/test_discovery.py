@@ -1,5 +1,6 @@
 """An inventory by the API of a cluster, with a token that may only read."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stoker.proxmox import discovery, sites
+from stoker.proxmox import api, discovery, sites
+from stoker.proxmox.cluster import asked
 from stoker.proxmox.discovery import Groups
 from stoker.proxmox.errors import ProxmoxError
 from stoker.refused import Refused
@@ -147,8 +149,6 @@ def test_an_api_host_that_cannot_reach_the_cluster_is_one_sentence(pve: Any, fil
 
 @pytest.mark.parametrize("answer", [None, {}, [None], [{"type": "lxc"}], "text", [[1]]])
 def test_an_answer_that_is_not_proxmoxs_is_one_sentence(answer: Any) -> None:
-    from stoker.proxmox.cluster import asked
-
     with pytest.raises(
         ProxmoxError, match=r"^cannot read the containers of lab: the answer is not"
     ):
@@ -158,8 +158,6 @@ def test_an_answer_that_is_not_proxmoxs_is_one_sentence(answer: Any) -> None:
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> str:
     """An address where nobody listens; no pause between two tries."""
-    from stoker.proxmox import api
-
     monkeypatch.setattr(api, "AGAIN_S", ())
     return "127.0.0.9"
 
@@ -208,9 +206,10 @@ def test_the_certificate_is_always_verified(pve: Any, file: Path, tmp_path: Path
         found(file)
 
 
-def told_by_pyinfra(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def ran(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command of the virtual environment, with the inventory of that file."""
     return subprocess.run(
-        [sys.executable, "-m", "pyinfra", "inventory/proxmox.py", *words],
+        [str(Path(sys.executable).with_name(words[0])), *words[1:]],
         cwd=ROOT,
         env={**os.environ, "STOKER_PROXMOX": str(file)},
         capture_output=True,
@@ -221,18 +220,25 @@ def told_by_pyinfra(file: Path, *words: str) -> subprocess.CompletedProcess[str]
 
 def test_pyinfra_itself_reads_it(pve: Any, file: Path) -> None:
     pve.ct(201).status = "stopped"
-    ran = told_by_pyinfra(file, "debug-inventory")
-    assert ran.returncode == 0, ran.stderr
-    said = ran.stdout + ran.stderr
-    assert "lab: stopped, so left out (`stopped: true` takes them too): 201 'gpu-b'" in ran.stderr
+    done = ran(file, "pyinfra", "inventory/proxmox.py", "debug-inventory")
+    assert done.returncode == 0, done.stderr
+    told = "lab: stopped, so left out (`stopped: true` takes them too): 201 'gpu-b'"
+    assert told in done.stderr.splitlines()
+    said = done.stdout + done.stderr
     assert "--> Groups: inference, node_pve1, tag_stoker, proxmox" in said
     assert "--> Groups: pve, proxmox" in said
     assert "[gpu-b]" not in said
 
 
-def test_pyinfra_ends_in_one_sentence(tmp_path: Path) -> None:
-    ran = told_by_pyinfra(tmp_path / "none.yaml", "debug-inventory")
-    assert ran.returncode == 1
-    last = ran.stderr.strip().splitlines()[-1]
-    assert last.startswith(f"cannot read {tmp_path}/none.yaml: No such file or directory; copy ")
-    assert "Traceback" not in ran.stderr
+def test_so_does_stokers_own_command_line(pve: Any, tmp_path: Path, fakepve_cafile: str) -> None:
+    lab = {"hosts": [pve.host], "addresses": {"pve1": "127.0.0.1", "pve2": "127.0.0.2"}}
+    nobody = {"ssh_port": 1}
+    file = written(tmp_path, {"lab": lab}, pve.port, fakepve_cafile, ssh=nobody)
+    done = ran(file, "stoker", "status", "--json", "inventory/proxmox.py", "--limit", "inference")
+    rows = [(row["host"], row["state"]) for row in json.loads(done.stdout)]
+    assert rows == [("gpu-a", "unreachable"), ("gpu-b", "unreachable")]
+
+
+def test_what_cannot_be_read_ends_it_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^cannot read .*/none.yaml: .*; copy [^\n]*$"):
+        discovery.groups(tmp_path / "none.yaml")

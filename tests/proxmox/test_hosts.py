@@ -5,7 +5,12 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from stoker.proxmox import naming
+from stoker.proxmox.choosing import chosen
+from stoker.proxmox.cluster import asked
 from stoker.proxmox.hosts import groups
 from stoker.refused import Refused
 from tests.proxmox.clusters import guest, made, names, sites, taken
@@ -29,7 +34,7 @@ def test_an_address_of_our_own_goes_before() -> None:
 
 
 def test_the_flag_sets_of_the_tags_are_data_and_without_one_group_data_decide() -> None:
-    found = made(guest(200, tags="stoker.a"), guest(201))
+    found = made(guest(200, tags="stoker;stoker.a"), guest(201))
     first, second = (data for _, data in found["inference"])
     assert first["flagsets"] == ["a"]
     assert "flagsets" not in second
@@ -102,6 +107,21 @@ def test_tags_that_would_share_a_group_do_not_and_it_is_told() -> None:
     assert names(found["tag_tp_8"]) == ["@pct/b"]
     assert names(found[ended]) == ["@pct/a"]
     assert told == [f"the group of tag 'tp-8' is {ended}: another one's name would be the same"]
+
+
+@given(st.sets(st.text("ab_-.+ ä", min_size=1, max_size=4), max_size=8))
+def test_no_two_words_share_a_group(words: set[str]) -> None:
+    named = naming.groups("tag", words)
+    assert set(named) == words
+    assert len(set(named.values())) == len(words)
+    assert all(name.isascii() and name.isidentifier() for name in named.values())
+
+
+def test_a_node_that_stands_alone_is_a_cluster_of_one() -> None:
+    alone = [{"type": "node", "name": "pve1", "ip": "192.0.2.1", "online": 1, "nodeid": 0}]
+    answers: dict[str, Any] = {"cluster/status": alone, "cluster/resources": [guest(200, "gpu")]}
+    found = chosen(asked(lambda path, **_: answers[path], "lab"), "stoker", stopped=False)
+    assert names(groups({"lab": found}, sites())[0]["pve"]) == ["@pct/pve1"]
 
 
 def two_clusters(second: dict[str, Any]) -> Any:

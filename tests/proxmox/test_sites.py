@@ -2,15 +2,18 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 
-from stoker.proxmox.sites import Sites, load
+from stoker.proxmox.access import Access
+from stoker.proxmox.sites import SSH_KEY, Site, Sites, load
 from stoker.refused import Refused
 
 ONE = "clusters: {lab: {hosts: [h], token: op@pve!tok, secret_env: LAB_SECRET}}"
-EXAMPLE = Path(__file__).parents[2] / "inventory" / "proxmox.yaml.example"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "inventory" / "proxmox.yaml.example"
 
 
 def read(directory: Path, text: str) -> Sites:
@@ -41,6 +44,21 @@ def test_the_keys_that_the_example_mentions_are_sound(tmp_path: Path) -> None:
     assert asked.tag == "stoker" and asked.ssh["ssh_user"] == "root"
     assert asked.clusters["lab"].addresses == {"pve2": "198.51.100.2"}
     assert asked.clusters["lab"].accesses[0].ca_file == str(tmp_path / "lab.pem")
+
+
+def test_the_page_says_every_key(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "inventory.md").read_text()
+    [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    asked = read(tmp_path, block)
+    data = yaml.safe_load(block)
+    assert set(data) == set(Sites.model_fields)
+    # The host is one of `hosts`, and the rest is of a ticket.
+    of_access = set(Access.model_fields) - {"backend", "host", "user", "secret_env"}
+    assert set(data["clusters"]["lab"]) == set(Site.model_fields) | of_access
+    default = Sites.model_validate({"clusters": {"lab": {"hosts": ["h"]}}})
+    assert (asked.tag, asked.stopped) == (default.tag, default.stopped)
+    assert asked.clusters["lab"].required == default.clusters["lab"].required
+    assert all(key in text for key in get_args(SSH_KEY))
 
 
 def test_what_is_said_once_holds_for_each_cluster_that_says_nothing_else(tmp_path: Path) -> None:
