@@ -32,7 +32,7 @@ class Access(BaseModel):
     secret_file: str = ""
     ca_file: str = ""
     """Who signed the certificate; empty: the authorities of this system."""
-    timeout_s: int = Field(default=30, ge=1, le=600)
+    timeout_s: float = Field(default=30, gt=0, le=600)
     """Seconds that one answer may take."""
 
     @classmethod

@@ -42,33 +42,30 @@ class Answers:
         try:
             body = json.loads(response.content)
         except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            return {"page": True}
-        return body
+            return {"page": response.content.lstrip().startswith(b"<")}
+        return body if isinstance(body, dict) else {}
 
 
-def refusal(error: ResourceException, access: Access, asked: str, wrote: bool) -> ProxmoxError:
+def refusal(
+    error: ResourceException, access: Access, asked: str, wrote: bool, needs: str = ""
+) -> ProxmoxError:
     """An answer of 400 or more as an error of ours.
 
-    The message is in the body, and in older ones only in the status line.
+    Its message is in the body, and in older ones only in the status line. `needs`: the privileges
+    to be named where Proxmox names none.
     """
     status, body = error.status_code, error.errors or {}
     said = str(body.get("message") or error.content or "").strip()
     so_far = MAYBE if wrote else refusals.NOTHING
-    if status in _GATEWAY or (body.get("page") and status not in (401, 403)):
-        kind = TaskUnknown if wrote else Unreachable
-        return kind(
-            f"cannot {asked}: {access.url} answers {status} and is not Proxmox itself; "
-            f"is a proxy in between? {so_far}"
-        )
+    if status in _GATEWAY or body.get("page"):
+        return _from_another(asked, f"answers {status} and is not Proxmox itself", access, wrote)
     if status == 401:
         return Unauthorized(
             f"cannot {asked}: {access.url} does not know {_who(access)} or its secret "
             f"({refusals.one_line(said)}); make a new one, or correct it; {refusals.NOTHING}"
         )
     if status == 403:
-        return _forbidden(said, asked)
+        return _forbidden(said, asked, needs)
     if status in (400, 501):
         return Rejected(f"cannot {asked}: {_fields(said, body)}; correct that; {refusals.NOTHING}")
     if status >= 595:
@@ -81,20 +78,30 @@ def refusal(error: ResourceException, access: Access, asked: str, wrote: bool) -
 
 def garbled(error: Garbled, access: Access, asked: str, wrote: bool) -> ProxmoxError:
     """An answer that nobody can read as an error of ours."""
-    kind = TaskUnknown if wrote else Unreachable
-    return kind(
-        f"cannot {asked}: {access.url} answers what is not Proxmox's ({error}); "
-        f"is a proxy in between? {MAYBE if wrote else refusals.NOTHING}"
+    return _from_another(asked, f"answers what is not Proxmox's ({error})", access, wrote)
+
+
+def _from_another(asked: str, what: str, access: Access, wrote: bool) -> ProxmoxError:
+    if wrote:
+        return unknown(asked, f"{access.url} {what}; is a proxy in between? {MAYBE}")
+    return Unreachable(
+        f"cannot {asked}: {access.url} {what}; is a proxy in between? {refusals.NOTHING}"
     )
+
+
+def unknown(asked: str, why: str) -> TaskUnknown:
+    """Something was asked for, and how it ended is not known."""
+    return TaskUnknown(f"cannot {asked} for certain: {why}")
 
 
 def _who(access: Access) -> str:
     return f"the token {access.token}" if access.backend == "token" else access.user
 
 
-def _forbidden(said: str, asked: str) -> ProxmoxError:
-    found = refusals.error(said, asked, Forbidden)
-    return found if isinstance(found, Forbidden) else Forbidden(str(found))
+def _forbidden(said: str, asked: str, needs: str) -> ProxmoxError:
+    if "(" not in said and needs:
+        said = f"Permission check failed ({needs})"
+    return refusals.error(said, asked, Forbidden)
 
 
 def _fields(said: str, body: dict[str, Any]) -> str:

@@ -26,6 +26,9 @@ AGAIN_S = (0.1, 0.5, 2.0)
 
 _VERBS = {"GET": "read", "POST": "post to", "PUT": "change", "DELETE": "delete"}
 
+IDLE_S = 3.0
+"""Proxmox closes a connection that is idle for five seconds."""
+
 
 class Session:
     """The API of one cluster as one user. The secret is read at the first request.
@@ -44,6 +47,7 @@ class Session:
         self.clock = clock
         self._making = threading.Lock()
         self._session: requests.Session | None = None
+        self._used = 0.0
 
     def __repr__(self) -> str:
         return f"Session({self.access.url})"
@@ -69,16 +73,26 @@ class Session:
         seconds; what its words mean otherwise (`Locked` ...)."""
         return tasks.awaited(self, upid, asked or f"finish the task {upid}", limit_s)
 
-    def call(self, method: str, path: str, params: Mapping[str, Any], asked: str = "") -> Any:
+    def call(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any],
+        asked: str = "",
+        needs: str = "",
+    ) -> Any:
         """One request; a read again where its connection dropped, and both with a new ticket once
-        where the old one has ended: that is said before anything is done."""
+        where the old one has ended: that is said before anything is done.
+
+        `needs`: the privileges to be named by Forbidden where Proxmox names none.
+        """
         wrote = method != "GET"
         asked = asked or f"{_VERBS[method]} {path}"
         pauses = [] if wrote else list(AGAIN_S)
         renewed = False
         while True:
             try:
-                return self._once(method, path, params, asked)
+                return self._once(method, path, params, asked, needs)
             except dropped.Dropped as drop:
                 if not pauses or not drop.again:
                     raise drop.error from None
@@ -88,23 +102,32 @@ class Session:
                     raise
                 renewed = True
 
-    def _once(self, method: str, path: str, params: Mapping[str, Any], asked: str) -> Any:
+    def _once(
+        self, method: str, path: str, params: Mapping[str, Any], asked: str, needs: str
+    ) -> Any:
         wrote = False
         try:
             session = self._open()
             wrote = method != "GET"
+            self._without_idle(session, wrote)
             base = f"{self.access.url}/api2/json"
             api = ProxmoxResource(base_url=base, session=session, serializer=answers.Answers())
             resource = api(path.strip("/"))
             return getattr(resource, method.lower())(**params)
         except ResourceException as error:
-            raise answers.refusal(error, self.access, asked, wrote) from None
+            raise answers.refusal(error, self.access, asked, wrote, needs) from None
         except answers.Garbled as error:
             raise answers.garbled(error, self.access, asked, wrote) from None
         except ProxmoxError:
             raise
         except (requests.RequestException, OSError) as error:
             raise dropped.Dropped(error, self.access, asked, wrote) from None
+
+    def _without_idle(self, session: requests.Session, wrote: bool) -> None:
+        """No write over a connection that may be closing: nobody could tell how it ended."""
+        if wrote and self.clock() - self._used > IDLE_S:
+            session.close()
+        self._used = self.clock()
 
     def _open(self) -> requests.Session:
         with self._making:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stoker.proxmox import tasks
+from stoker.proxmox.answers import unknown
 from stoker.proxmox.api import Session
-from stoker.proxmox.backend import CREATE_S, HA_S, START_S, VOLUME_S, Warnings
-from stoker.proxmox.errors import AlreadySo, ProxmoxError, TaskUnknown
+from stoker.proxmox.backend import CREATE_S, START_S, VOLUME_S, Warnings
+from stoker.proxmox.errors import AlreadySo, ProxmoxError
 from stoker.proxmox.pct import Pct, stopping
 from stoker.proxmox.rights import root_only, root_only_keys
 from stoker.proxmox.until import until
@@ -102,7 +103,7 @@ class ByApi:
         if tasks.kind(upid).startswith("ha"):
             look = f"pvesh get /nodes/{self.node}/lxc/{vmid}/status/current"
             ways = self.session.sleep, self.session.clock
-            until(lambda: self._is(vmid, state), asked, look, HA_S, *ways)
+            until(lambda: self._is(vmid, state), asked, look, tasks.pauses(), *ways)
         return warned
 
     def _is(self, vmid: int, state: str) -> bool:
@@ -118,11 +119,10 @@ class ByApi:
 
     def _ended(self, upid: Any, asked: str, limit_s: float) -> Warnings:
         if not tasks.is_upid(upid):
-            raise TaskUnknown(
-                f"cannot tell how it ended to {asked}: Proxmox began no task; "
-                f"look there: pvesh get /nodes/{self.node}/tasks"
-            )
+            look = f"pvesh get /nodes/{self.node}/tasks"
+            raise unknown(asked, f"Proxmox began no task; look there: {look}")
         return self.session.task(upid, asked, limit_s)
 
     def _call(self, method: str, path: str, params: Mapping[str, str], asked: str) -> Any:
-        return self.session.call(method, f"nodes/{self.node}/lxc{path}", params, asked)
+        needs = f"VM.Allocate on /vms/{params['vmid']} or its pool" if not path else ""
+        return self.session.call(method, f"nodes/{self.node}/lxc{path}", params, asked, needs)

@@ -5,8 +5,8 @@ import urllib3.exceptions as lower
 
 from stoker.proxmox import refusals, tls
 from stoker.proxmox.access import Access
-from stoker.proxmox.answers import MAYBE
-from stoker.proxmox.errors import ProxmoxError, TaskUnknown, Unreachable
+from stoker.proxmox.answers import MAYBE, unknown
+from stoker.proxmox.errors import ProxmoxError, Unreachable
 
 
 class Dropped(Exception):  # noqa: N818 - what happened
@@ -18,7 +18,7 @@ class Dropped(Exception):  # noqa: N818 - what happened
         self.again = _comes_and_goes(error)
         self.error: ProxmoxError
         if sent:
-            self.error = TaskUnknown(f"cannot tell how it ended to {asked}: {why}; {MAYBE}")
+            self.error = unknown(asked, f"{why}; {MAYBE}")
         else:
             self.error = Unreachable(f"cannot {asked}: {why}; {refusals.NOTHING}")
         super().__init__(str(self.error))
@@ -30,10 +30,10 @@ def _why(error: Exception, access: Access) -> str:
     if isinstance(error, requests.exceptions.ConnectTimeout):
         return f"nobody answers at {access.url}; correct proxmox.host, or see that the node is up"
     if isinstance(error, requests.exceptions.Timeout):
-        return f"{access.url} did not answer within {access.timeout_s} s; see pveproxy there"
+        return f"{access.url} did not answer within {access.timeout_s:g} s; see pveproxy there"
     if isinstance(error, requests.exceptions.TooManyRedirects):
         return f"{access.url} sends on to another address; is a proxy in between?"
-    if isinstance(error, requests.exceptions.SSLError):
+    if _in_handshake(error):
         return f"{access.url} does not speak TLS as Proxmox does; correct host and port"
     if _never_sent(error):
         return f"{access.url} cannot be connected to ({_cause(error)}); see that the node is up"
@@ -45,18 +45,19 @@ def _never_sent(error: Exception) -> bool:
     if isinstance(error, requests.exceptions.ConnectTimeout):
         return True
     reason = getattr(error.args[0], "reason", None) if error.args else None
-    return isinstance(reason, lower.NewConnectionError) or _is_certificate(error)
+    return isinstance(reason, lower.NewConnectionError) or _in_handshake(error)
 
 
-def _is_certificate(error: Exception) -> bool:
-    return isinstance(error, requests.exceptions.SSLError) and "CERTIFICATE" in str(error).upper()
+def _in_handshake(error: Exception) -> bool:
+    """TLS that could not begin; where it ends (EOF) it may have begun."""
+    return isinstance(error, requests.exceptions.SSLError) and "EOF" not in str(error)
 
 
 def _comes_and_goes(error: Exception) -> bool:
     """A connection that was refused or cut; no certificate, and nothing that took its time."""
-    lasting = (requests.exceptions.Timeout, requests.exceptions.SSLError)
     cut = (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError)
-    return isinstance(error, cut) and not isinstance(error, lasting)
+    slow = isinstance(error, requests.exceptions.Timeout)
+    return isinstance(error, cut) and not slow and not _in_handshake(error)
 
 
 def _cause(error: Exception) -> str:

@@ -5,34 +5,20 @@ code of a failed `pct` is whatever errno was left, so only its being 0 says some
 it is 0, standard error may hold text all the same. What a task prints comes on standard output.
 """
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from stoker.proxmox import refusals
-from stoker.proxmox.backend import CREATE_S, HA_S, SET_S, START_S, VOLUME_S, Warnings
-from stoker.proxmox.errors import AlreadySo, ProxmoxError, TaskFailed, TaskUnknown
+from stoker.proxmox import refusals, said
+from stoker.proxmox.answers import unknown
+from stoker.proxmox.backend import CREATE_S, SET_S, START_S, VOLUME_S, Warnings
+from stoker.proxmox.errors import AlreadySo, ProxmoxError, TaskFailed
+from stoker.proxmox.said import Ran
+from stoker.proxmox.tasks import pauses
 from stoker.proxmox.until import until
 
-_LOCALE = re.compile(
-    r"perl: warning:|\s+(LANG|LC_)\w* = |\s+are supported and installed|.*setlocale"
-)
-_USAGE = re.compile(r"(USAGE: )?pct \w+ .*[<\[]")
 _HA = "Requesting HA"
-
-
-class Ran(Protocol):
-    """How a command ended."""
-
-    @property
-    def code(self) -> int: ...
-    @property
-    def stdout(self) -> bytes: ...
-    @property
-    def stderr(self) -> bytes: ...
-
+_SELDOM = (1.0, 5.0)  # seconds between two looks: a pct costs the node 0.7 s of CPU
 
 Run = Callable[[Sequence[str], float | None], Ran]
 
@@ -103,14 +89,15 @@ class Pct:
             ran = self._ran(asked, words, limit_s)
         except AlreadySo:
             return ()
-        if _HA in _text(ran.stdout):
+        if _HA in said.text(ran.stdout):
             look = f"pct status {vmid} on {self.node}"
-            until(lambda: self._is(vmid, state), f"{asked} on {self.node}", look, HA_S, self.sleep)
-        return _warnings(ran)
+            asked = f"{asked} on {self.node}"
+            until(lambda: self._is(vmid, state), asked, look, pauses(*_SELDOM), self.sleep)
+        return said.warnings(ran)
 
     def _is(self, vmid: int, state: str) -> bool:
-        said = self.run(_words(["status", str(vmid)]), SET_S)
-        return _text(said.stdout).strip() == f"status: {state}"
+        ran = self.run(_words(["status", str(vmid)]), SET_S)
+        return said.text(ran.stdout).strip() == f"status: {state}"
 
     def _done(
         self,
@@ -119,7 +106,7 @@ class Pct:
         limit_s: float,
         otherwise: type[ProxmoxError] = TaskFailed,
     ) -> Warnings:
-        return _warnings(self._ran(asked, words, limit_s, otherwise))
+        return said.warnings(self._ran(asked, words, limit_s, otherwise))
 
     def _ran(
         self,
@@ -132,15 +119,14 @@ class Pct:
         try:
             ran = self.run(_words(words), limit_s)
         except TimeoutError as error:
-            raise TaskUnknown(
-                f"cannot tell how it ended to {asked}: {error}; look at the node's tasks"
-            ) from None
+            raise unknown(asked, f"{error}; look at the node's tasks") from None
         if ran.code == 0:
             return ran
-        lines = _lines(ran.stdout)
-        said = "\n".join(_complaints(ran.stderr)) or "\n".join(lines[-1:])
+        lines = said.lines(ran.stdout)
+        why = "\n".join(said.complaints(ran.stderr)) or "\n".join(lines[-1:])
         shown = f", its last lines: {refusals.one_line(' | '.join(lines[-3:]))}" if lines else ""
-        raise refusals.error(said, asked, otherwise, f"{self.so_far}{shown}")
+        so_far = "its task ended so" if otherwise is TaskFailed else self.so_far
+        raise refusals.error(why, asked, otherwise, f"{so_far}{shown}")
 
 
 def stopping(timeout_s: int, force: bool) -> dict[str, str]:
@@ -156,25 +142,3 @@ def _words(words: Sequence[str]) -> list[str]:
 def _options(options: Mapping[str, str]) -> list[str]:
     """One word each: a value that begins with a dash is still a value."""
     return [f"--{key}={value}" for key, value in options.items()]
-
-
-def _warnings(ran: Ran) -> Warnings:
-    warned = [line for line in _lines(ran.stdout) if line.lower().startswith("warn")]
-    return (*warned, *_complaints(ran.stderr))
-
-
-def _complaints(stderr: bytes) -> list[str]:
-    """Of standard error what is about the work: nothing of Perl's locale, no usage."""
-    return [
-        line.strip()
-        for line in _text(stderr).splitlines()
-        if line.strip() and not _LOCALE.match(line) and not _USAGE.match(line)
-    ]
-
-
-def _lines(output: bytes) -> list[str]:
-    return [line.strip() for line in _text(output).splitlines() if line.strip()]
-
-
-def _text(output: bytes) -> str:
-    return output.decode("utf-8", "replace")

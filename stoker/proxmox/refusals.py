@@ -115,6 +115,12 @@ ROWS = (
         "correct that",
     ),
     Row(
+        r"no such task|unable to parse worker upid.*",
+        Rejected,
+        "{0}",
+        "look at the node's tasks",
+    ),
+    Row(
         r"(?:storage|volume|snapshot|pool|bridge|script) '[^']+' (?:does not exist|is not online"
         r"|is not available.*|is disabled)|Device \S+ does not exist|no options specified"
         r"|unable to (?:modify|delete) (?:read-only|required) option.*|unable to shrink disk size"

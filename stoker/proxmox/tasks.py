@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from stoker.proxmox import refusals
+from stoker.proxmox.answers import unknown
 from stoker.proxmox.backend import Warnings
 from stoker.proxmox.errors import (
     Forbidden,
@@ -15,7 +16,6 @@ from stoker.proxmox.errors import (
     Unauthorized,
 )
 
-FIRST_S, LONGEST_S, GROWTH = 0.05, 1.0, 1.5
 _LOG_LINES = 5000
 _UNKNOWN = re.compile(r"unexpected status|unable to read tail.*|unknown|")
 
@@ -30,12 +30,12 @@ class Asking(Protocol):
         """One request."""
 
 
-def pauses() -> Iterator[float]:
+def pauses(first_s: float = 0.05, longest_s: float = 1.0) -> Iterator[float]:
     """Seconds between two looks: quick at first, as most tasks are."""
-    pause = FIRST_S
+    pause = first_s
     while True:
         yield pause
-        pause = min(pause * GROWTH, LONGEST_S)
+        pause = min(pause * 1.5, longest_s)
 
 
 def awaited(session: Asking, upid: str, asked: str, limit_s: float) -> Warnings:
@@ -44,7 +44,7 @@ def awaited(session: Asking, upid: str, asked: str, limit_s: float) -> Warnings:
     A look that fails is repeated until the limit; then TaskUnknown, with how to look by hand.
     """
     if not is_upid(upid):
-        raise TaskUnknown(f"cannot tell how it ended to {asked}: {upid!r} is no task; look there")
+        raise unknown(asked, f"{upid!r} is no task; look at the node's tasks")
     until, why = session.clock() + limit_s, f"it runs for more than {limit_s:g} s"
     for pause in pauses():
         state: Mapping[str, Any] = {}
@@ -77,10 +77,8 @@ def _path(upid: str) -> str:
 
 
 def _unknown(upid: str, asked: str, why: str) -> TaskUnknown:
-    return TaskUnknown(
-        f"cannot tell how it ended to {asked}: {why}; "
-        f"it may still run, look at it there: pvesh get /{_path(upid)}/status"
-    )
+    look = f"pvesh get /{_path(upid)}/status"
+    return unknown(asked, f"{why}; it may still run, look at it there: {look}")
 
 
 def _ended(session: Asking, upid: str, asked: str, how: str) -> Warnings:

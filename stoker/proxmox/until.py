@@ -1,28 +1,30 @@
 """Waiting for a state that somebody else brings about: the HA manager is asked and acts later."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from stoker.proxmox.errors import TaskUnknown
-from stoker.proxmox.tasks import pauses
+from stoker.proxmox.answers import unknown
+from stoker.proxmox.backend import HA_S
 
 
 def until(
     so: Callable[[], bool],
     asked: str,
     look: str,
-    limit_s: float,
+    waits: Iterable[float],
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Return when `so`; TaskUnknown after limit_s seconds, with `look`, the command that shows."""
-    end = clock() + limit_s
-    for pause in pauses():
+    """Return when `so`, looking after each of `waits` (seconds).
+
+    TaskUnknown after HA_S seconds, with `look`, the command that shows it.
+    """
+    end = clock() + HA_S
+    for wait in waits:
         if so():
             return
-        if clock() + pause > end:
-            raise TaskUnknown(
-                f"cannot tell how it ended to {asked}: the HA manager was asked and has not done "
-                f"it within {limit_s:g} s; see {look}, and ha-manager status"
-            )
-        sleep(pause)
+        if clock() + wait > end:
+            break
+        sleep(wait)
+    why = f"the HA manager was asked and has not done it within {HA_S:g} s"
+    raise unknown(asked, f"{why}; see {look}, and ha-manager status")
