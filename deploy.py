@@ -9,6 +9,7 @@ from roles.container import container
 from roles.cuda import cuda
 from roles.draft import draft
 from roles.flagsets import flagsets
+from roles.gpus import gpus
 from roles.node import node
 from roles.service import service
 from roles.sglang import sglang
@@ -31,6 +32,7 @@ if "pve" in host.groups:
 
 if "inference" in host.groups:
     system()
+    gpus()
     uv()
     venv()
     cuda()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.container import raw_lines
-from stoker.container.devices import UVM, Device
+from stoker.container.devices import Device
 from stoker.container.raw_lines import Found, Numbering
 from stoker.container.version import Version
 from stoker.refused import Refused
@@ -23,6 +23,8 @@ class Passing:
     migrate: bool = False
     """First the raw lines go, and these devices come, in one write: `raw_lines.migrated`. The
     container must be stopped, or be restarted after."""
+    unusable: tuple[str, ...] = ()
+    """Paths that raw lines mount and that it cannot use before that."""
 
 
 def decided(
@@ -40,14 +42,26 @@ def decided(
     """
     raw = raw_lines.found(text, node)
     if migrate and raw.lines and version.has_devices:
-        return Passing(tuple(devices), raw.doubtful, migrate=True)
+        unusable = tuple(path for path in raw.paths if path not in raw.effective)
+        return Passing(tuple(devices), raw.doubtful, migrate=True, unusable=unusable)
     left = tuple(device for device in devices if device.path not in raw.paths)
     broken = [d.path for d in devices if d.path in raw.paths and d.path not in raw.effective]
     if (left or broken) and not version.has_devices:
         raise Refused(_no_devices(vmid, devices, version, node))
     if broken:
         raise Refused(_broken(vmid, broken, raw, node))
-    return Passing(left, tuple(_told(vmid, devices, raw, version, migrate)))
+    return Passing(left, tuple(_told(devices, raw, version, migrate)))
+
+
+def require_devices(vmid: int, devices: Sequence[Device], version: Version) -> None:
+    """Raises Refused for a new container that is to have GPUs on a node without `devN`."""
+    if devices and not version.has_devices:
+        raise Refused(
+            f"cannot pass GPUs to the new CT {vmid}: pve-container of its node is "
+            f"{version}, and devN came with 5.0.7 (Proxmox VE 8.1); upgrade the "
+            "node, or make the container without gpus first and run again, which tells the lines "
+            "to write"
+        )
 
 
 def _no_devices(vmid: int, devices: Sequence[Device], version: Version, node: Numbering) -> str:
@@ -73,21 +87,17 @@ def _number(path: str, node: Numbering) -> str:
     return ":".join(map(str, node.numbers[path])) if path in node.numbers else "no device"
 
 
-def _told(
-    vmid: int, devices: Sequence[Device], raw: Found, version: Version, migrate: bool
-) -> Iterator[str]:
-    if not raw.lines:
-        return
-    if migrate:
-        yield f"CT {vmid}: raw lines stay: pve-container {version} has no devN to replace them"
-    if UVM in raw.effective and devices:
-        more = "" if migrate else "; migrate_raw: True writes devN in their place"
-        yield (
-            f"CT {vmid}: raw lines pass its GPUs, which works until {UVM} has another number, "
-            f"after a new kernel or driver{more}"
-        )
+def _told(devices: Sequence[Device], raw: Found, version: Version, migrate: bool) -> Iterator[str]:
     wanted = {device.path for device in devices}
-    extra = [path for path in raw.paths if path not in wanted and path in raw.effective]
-    if extra:
-        yield f"CT {vmid}: raw lines pass {', '.join(extra)} too, which is not asked for"
+    used = [path for path in raw.paths if path in raw.effective]
+    if any(path in wanted for path in used):
+        more = "migrate_raw: True writes devN in their place"
+        if migrate:
+            more = f"they stay, since pve-container {version} has no devN to replace them"
+        yield (
+            f"raw lines pass {', '.join(path for path in used if path in wanted)}, with numbers "
+            f"that another kernel or driver may deal out anew; {more}"
+        )
+    if extra := [path for path in used if path not in wanted]:
+        yield f"raw lines pass {', '.join(extra)} too, which is not asked for"
     yield from raw.doubtful

@@ -10,7 +10,7 @@ class Version:
     parts: tuple[int, ...]
 
     def __str__(self) -> str:
-        return ".".join(map(str, self.parts))
+        return ".".join(map(str, self.parts)) or "(version not known)"
 
     @property
     def has_devices(self) -> bool:

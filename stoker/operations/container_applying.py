@@ -137,10 +137,10 @@ class Course:
                 self._tell(self.backend.resize(self.vmid, disk, size))
 
     def _migrate(self, found: Plan) -> None:
-        assert found.raw is not None
+        assert found.raw is not None and found.text is not None
         for line in showing.raw_lines(found):
             showing.say(self.host, line)
-        self.way.rewrite(found.raw, _there(found).digest)
+        self.way.rewrite(found.text, found.raw)
 
     def _start(self, found: Plan) -> None:
         restarting.start(self.host, self.backend)

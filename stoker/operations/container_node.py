@@ -1,15 +1,13 @@
 """The node of one container, as operations on the container reach it."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyinfra.api import OperationError
-
 from stoker.container.wanted import Wanted
 from stoker.facts import proxmox_node
 from stoker.facts.proxmox_node import NodeLook
+from stoker.operations import passthrough
 from stoker.operations.container_planning import Plan, plan
 from stoker.pct.client import Result
 from stoker.proxmox import opening
@@ -30,17 +28,6 @@ cat "$said/out"
 cat "$said/err" >&2
 rm -rf -- "$said"
 exit $code
-"""
-# Under the lock that every `pct` takes. A name with a tail is no container's to Proxmox.
-_REWRITE = r"""
-set -eu
-file=/etc/pve/lxc/$1.conf
-mkdir -p /run/lock/lxc
-exec 9>>"/run/lock/lxc/pve-config-$1.lock"
-flock -w 10 9 || { echo "another task holds its lock" >&2; exit 1; }
-[ "$(sha1sum < "$file")" = "$2  -" ] || { echo "somebody changed it meanwhile" >&2; exit 1; }
-cat > "$file.stoker"
-mv -f -- "$file.stoker" "$file"
 """
 LOOK_S = 40
 """The look bounds each of its own steps; this is for a machine that answers nothing any more."""
@@ -77,18 +64,10 @@ class Way:
         ran = self.run(["cat", STORAGES], LOOK_S)
         return ran.stdout.decode("utf-8", "replace") if ran.code == 0 else ""
 
-    def rewrite(self, text: str, digest: str) -> None:
-        """Put this in place of its configuration file, which no `pct` does with raw lines, unless
-        it is another one than that of `digest`; raises OperationError or OSError."""
-        words = ["sh", "-c", _REWRITE, "sh", str(self.vmid), digest]
-        node = self.host.connector.node
-        ran = node.run(words, stdin=io.BytesIO(text.encode()), timeout=LOOK_S)
-        if ran.code != 0:
-            said = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise OperationError(
-                f"cannot rewrite the configuration of CT {self.vmid}: {said or 'no message'}; "
-                "nothing was changed, run this again"
-            )
+    def rewrite(self, before: str, after: str) -> None:
+        """Put this in place of its configuration file, which no `pct` does with raw lines; raises
+        OSError."""
+        passthrough.migrated(self.host.connector.node, self.vmid, before, after)
 
     def run(self, words: Sequence[str], timeout_s: float | None) -> Result:
         """A command on the node itself; raises OSError."""

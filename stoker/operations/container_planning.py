@@ -3,11 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stoker.container import claims, configuration, creation, devices, difference, raw_lines
+from stoker.container import (
+    claims,
+    configuration,
+    creation,
+    devices,
+    difference,
+    passing,
+    raw_lines,
+)
 from stoker.container.configuration import Configuration
 from stoker.container.devices import Device
 from stoker.container.difference import Change, Difference, Effect
-from stoker.container.raw_lines import Found, Numbering
+from stoker.container.passing import Passing
+from stoker.container.raw_lines import Numbering
 from stoker.container.wanted import Wanted
 from stoker.facts.proxmox_node import NodeLook
 from stoker.refused import Refused
@@ -78,6 +87,7 @@ def plan(vmid: int, wanted: Wanted, look: NodeLook) -> Plan:
     actual = None if text is None else configuration.parse(text)
     if actual is None:
         nodes = _devices(vmid, wanted, look)
+        passing.require_devices(vmid, nodes, look.version)
         return Plan(vmid, None, creation=creation.options(wanted, vmid, nodes))
     if actual.keys.get("template") == "1":
         raise Refused(
@@ -107,13 +117,7 @@ def _devices(vmid: int, wanted: Wanted, look: NodeLook) -> tuple[Device, ...]:
     """The nodes of the GPUs that it is to have, which nobody else may have."""
     if not wanted.gpus:
         return ()
-    if not look.version.has_devices:
-        raise Refused(
-            f"cannot pass GPUs to CT {vmid}: pve-container of {look.name} is "
-            f"{look.version or 'not known'}, and devN came with 5.0.7 (Proxmox VE 8.1); upgrade "
-            "the node, or take `gpus` away and pass them by hand"
-        )
-    cards = devices.chosen("all" if wanted.gpus == ("all",) else wanted.gpus, look.cards)
+    cards = devices.chosen(wanted.gpus, look.cards)
     claims.check(vmid, cards, look.texts, look.numbers, look.running, shared=wanted.gpus_shared)
     mode = int(wanted.device_mode, 8)
     return devices.wanted(cards, look.numbers, mode, wanted.device_gid, wanted.capabilities)
@@ -122,26 +126,26 @@ def _devices(vmid: int, wanted: Wanted, look: NodeLook) -> tuple[Device, ...]:
 def _mended(vmid: int, wanted: Wanted, look: NodeLook, actual: Configuration) -> Plan:
     running = vmid in look.running
     nodes = _devices(vmid, wanted, look)
-    node = Numbering(look.numbers, look.majors)
-    by_hand = raw_lines.found(look.texts[vmid], node) if nodes else Found()
-    raw = _migrated(wanted, nodes, look.texts[vmid], node) if by_hand.lines else None
-    left = () if raw is not None else _not_by_hand(vmid, nodes, by_hand)
+    text = look.texts[vmid]
+    way = _passing(vmid, wanted, nodes, look, text)
+    numbering = Numbering(look.numbers, look.majors)
+    raw = raw_lines.migrated(text, nodes, numbering) if way.migrate else None
+    left = () if raw is not None else way.devices
     found = _between(wanted, left, actual, look, running)
     as_running = found if running else _between(wanted, left, actual, look, True)
     every = (*as_running.changes, *as_running.waiting)
     later = tuple(change for change in every if change.effect is Effect.RESTART)
-    unusable = [path for path in by_hand.paths if path not in by_hand.effective]
     made = Plan(
         vmid,
         actual,
         running=running,
         difference=found,
         later=later,
-        text=look.texts[vmid],
+        text=text,
         raw=raw,
         starts=wanted.started and not running,
-        blind=(*_new_nodes(later), *(unusable if raw is not None else ())) if running else (),
-        notes=(*found.told, *_notes(by_hand, raw)),
+        blind=(*_new_nodes(later), *way.unusable) if running else (),
+        notes=(*found.told, *way.told),
     )
     if actual.lock and made.acts(wanted.allow_restart):
         raise Refused(
@@ -151,38 +155,19 @@ def _mended(vmid: int, wanted: Wanted, look: NodeLook, actual: Configuration) ->
     return made
 
 
-def _migrated(wanted: Wanted, nodes: Sequence[Device], text: str, node: Numbering) -> str | None:
-    new = raw_lines.migrated(text, nodes, node) if wanted.migrate_raw else text
-    return None if new == text else new
-
-
-def _not_by_hand(vmid: int, nodes: Sequence[Device], by_hand: Found) -> tuple[Device, ...]:
-    """Those that `devN` has to pass. Raises Refused where both would: Proxmox mounts it twice."""
-    unusable = [
-        n.path for n in nodes if n.path in by_hand.paths and n.path not in by_hand.effective
-    ]
-    if unusable:
-        raise Refused(
-            f"cannot pass {', '.join(unusable)} to CT {vmid}: raw lines mount it, and its number "
-            f"is another one today: {'; '.join(by_hand.stale) or 'none allows it'}; say "
-            "migrate_raw: True, or take the raw lines out yourself"
-        )
-    return tuple(n for n in nodes if n.path not in by_hand.effective)
+def _passing(
+    vmid: int, wanted: Wanted, nodes: Sequence[Device], look: NodeLook, text: str
+) -> Passing:
+    """How it gets these nodes. Nothing is looked at where no GPUs are declared."""
+    if wanted.gpus is None:
+        return Passing(())
+    numbering = Numbering(look.numbers, look.majors)
+    return passing.decided(vmid, nodes, text, look.version, numbering, wanted.migrate_raw)
 
 
 def _new_nodes(later: Sequence[Change]) -> tuple[str, ...]:
     values = [c.after for c in later if c.key.startswith("dev") and c.before is None]
     return tuple(value.partition(",")[0] for value in values if value)
-
-
-def _notes(by_hand: Found, raw: str | None) -> tuple[str, ...]:
-    if raw is not None or not by_hand.lines:
-        return by_hand.doubtful
-    return (
-        f"raw lines pass {', '.join(by_hand.paths) or 'GPUs'}, with numbers that another kernel "
-        "or driver may deal out anew; migrate_raw: True replaces them",
-        *by_hand.doubtful,
-    )
 
 
 def _between(

@@ -41,6 +41,9 @@ def present() -> Generator[PyinfraCommand, None, None]:
     # Of any unit, a timer or not; whether it is active does not matter here.
     unit = host.get_fact(Timer, unit=BOOT_UNIT)
     lacking = host.get_fact(GpuNodesLacking)
+    if lacking is None:
+        host.noop("the node has no GPU for containers")
+        return
     changed = [
         file
         for file in files()

@@ -30,8 +30,10 @@ def test_before_8_1_raw_lines_that_work_are_accepted_with_a_remark(
     found = decided(WORKS, node_version)
     assert found.devices == ()
     assert not found.migrate
-    assert found.told[0].startswith(
-        "CT 200: raw lines pass its GPUs, which works until /dev/nvidia-uvm"
+    assert found.told == (
+        "raw lines pass /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools, with "
+        "numbers that another kernel or driver may deal out anew; migrate_raw: True writes devN in "
+        "their place",
     )
 
 
@@ -50,8 +52,8 @@ def test_before_8_1_without_them_it_is_refused_with_the_lines_of_today(
 def test_before_8_1_a_migration_is_not_possible_and_told() -> None:
     found = decided(WORKS, PVE_8_0, migrate=True)
     assert not found.migrate
-    assert found.told[0] == (
-        "CT 200: raw lines stay: pve-container 5.0.5 has no devN to replace them"
+    assert found.told[0].endswith(
+        "they stay, since pve-container 5.0.5 has no devN to replace them"
     )
 
 
@@ -90,7 +92,9 @@ def test_stale_raw_lines_are_refused_with_the_word_that_migrates_them() -> None:
         "today): lxc.cgroup2.devices.allow: c 509:0 rwm; lxc.cgroup2.devices.allow: c 509:1 rwm; "
         "say migrate_raw: True, which writes devN in their place and needs a restart"
     )
-    assert decided(STALE, PVE_9, migrate=True) == Passing(WANTED, migrate=True)
+    assert decided(STALE, PVE_9, migrate=True) == Passing(
+        WANTED, migrate=True, unusable=("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+    )
 
 
 def test_raw_lines_that_work_stay_unless_asked_and_no_device_is_passed_twice() -> None:
@@ -108,10 +112,17 @@ def test_what_the_raw_lines_lack_comes_by_devn() -> None:
 def test_a_gpu_that_raw_lines_pass_unasked_is_told() -> None:
     second = "lxc.cgroup2.devices.allow: c 195:1 rwm\nlxc.mount.entry: /dev/nvidia1 dev/nvidia1\n"
     assert decided(WORKS + second, PVE_9).told[-1] == (
-        "CT 200: raw lines pass /dev/nvidia1 too, which is not asked for"
+        "raw lines pass /dev/nvidia1 too, which is not asked for"
     )
 
 
 def test_rules_without_mounts_are_in_nobodys_way() -> None:
     rule = "lxc.cgroup2.devices.allow: c 195:* rwm\n"
     assert decided(PLAIN + rule, PVE_9) == Passing(WANTED)
+
+
+def test_a_new_container_needs_devn_for_its_gpus() -> None:
+    passing.require_devices(200, WANTED, PVE_8_1)
+    passing.require_devices(200, (), PVE_7)
+    with pytest.raises(Refused, match=r"pve-container of its node is 5\.0\.5, and devN came with"):
+        passing.require_devices(200, WANTED, PVE_8_0)

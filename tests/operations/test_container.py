@@ -424,7 +424,7 @@ def test_stale_raw_lines_are_refused_with_the_way_out() -> None:
     node.cts[200].raw = list(RAW)
     host = ContainerHost(node)
     assert not done(host, gpus=[FIRST.uuid])
-    assert "cannot pass /dev/nvidia-uvm to CT 200: raw lines mount it" in host.said[-1]
+    assert "cannot pass the GPUs to CT 200: its raw lines do not let it use" in host.said[-1]
     assert "migrate_raw: True" in host.said[-1]
 
 

@@ -39,7 +39,7 @@ def test_a_node_that_has_it_and_lacks_nothing_is_no_change() -> None:
 
 
 def test_the_script_is_there_before_the_unit_and_the_unit_before_it_is_enabled() -> None:
-    told, _ = present({})
+    told, _ = present({GpuNodesLacking: ""})
     assert [line for line in told if line.startswith(("upload", "systemctl"))] == [
         "upload /usr/local/lib/stoker/gpu_nodes.sh.stoker-new",
         "upload /usr/local/lib/systemd/system/stoker-gpu-nodes.service.stoker-new",
@@ -66,10 +66,16 @@ def test_what_lacks_is_read_from_the_script_itself() -> None:
         "cannot pass every GPU to containers: /dev/nvidia0 is not the device 195:0; the module "
         "nvidia_uvm is not loaded; then: systemctl restart stoker-gpu-nodes"
     )
-    assert GpuNodesLacking().process([line]) == (
+    assert GpuNodesLacking().process([line, "ended 1"]) == (
         "/dev/nvidia0 is not the device 195:0; the module nvidia_uvm is not loaded"
     )
-    assert GpuNodesLacking().process([]) == ""
+    assert GpuNodesLacking().process(["ended 0"]) == ""
+    assert GpuNodesLacking().process(["ended 3"]) is None
+    assert "no answer" in (GpuNodesLacking().process(["ended 124"]) or "")
+
+
+def test_a_node_without_a_gpu_is_left_alone() -> None:
+    assert present({GpuNodesLacking: None}) == ([], ["the node has no GPU for containers"])
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
@@ -103,6 +109,7 @@ class Tree:
         for minor in minors:
             path = f"proc/driver/nvidia/gpus/0000:0{minor}:00.0/information"
             self.put(path, f"Model: \t x\nDevice Minor: \t {minor}\n")
+            self.slot(f"0000:0{minor}:00.0")
         self.put("proc/driver/nvidia/params", "ModifyDeviceFiles: 1\nDeviceFileMode: 438\n")
         capability = "DeviceFileMinor: 1\nDeviceFileMode: 256\n"
         self.put("proc/driver/nvidia/capabilities/mig/config", capability)
@@ -111,7 +118,7 @@ class Tree:
         (root / "bin").mkdir()
         for name in (
             *("sh", "sed", "head", "grep", "stat", "timeout", "mkdir", "rm", "mknod", "chown"),
-            *("mv", "find", "date", "flock", "tr", "tail"),
+            *("mv", "find", "date", "flock", "tr", "tail", "readlink"),
         ):
             (root / "bin" / name).symlink_to(str(shutil.which(name)))
 
@@ -119,6 +126,13 @@ class Tree:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+    def slot(self, address: str, driver: str = "nvidia") -> None:
+        """A GPU on the bus, whoever has it."""
+        self.put(f"sys/bus/pci/devices/{address}/vendor", "0x10de\n")
+        self.put(f"sys/bus/pci/devices/{address}/class", "0x030200\n")
+        link = self.root / f"sys/bus/pci/devices/{address}/driver"
+        link.symlink_to(f"../../../../bus/pci/drivers/{driver}")
 
     def program(self, name: str, text: str) -> None:
         self.put(f"bin/{name}", f"#!/bin/sh\n{text}\n")
@@ -247,3 +261,22 @@ def test_a_check_changes_nothing(tmp_path: Path) -> None:
     assert tree.run("check")[0] == 1
     assert list((tmp_path / "dev").iterdir()) == []
     assert not (tmp_path / "run").exists()
+
+
+def test_a_gpu_of_a_vm_is_nobodys_business(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, minors=())
+    tree.slot("0000:41:00.0", "vfio-pci")
+    assert tree.run() == tree.run("check") == (3, "")
+    assert list((tmp_path / "dev").iterdir()) == []
+
+
+@needs_mknod
+def test_a_gpu_that_the_driver_did_not_take_is_named_and_the_others_get_nodes(
+    tmp_path: Path,
+) -> None:
+    tree = Tree(tmp_path)
+    tree.slot("0000:61:00.0")
+    code, said = tree.run()
+    assert code == 1
+    assert "the driver did not take the GPU 0000:61:00.0, see dmesg | grep NVRM;" in said
+    assert tree.nodes() == EVERY

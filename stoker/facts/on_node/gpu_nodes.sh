@@ -4,7 +4,8 @@
 # them, and the driver's programs make some when they are first used. The major of nvidia-uvm is
 # another one after a load, so a node with an old number is replaced.
 #
-# `gpu_nodes.sh` makes, `gpu_nodes.sh check` only tells. Exit 1 and one line: what lacks.
+# `gpu_nodes.sh` makes, `gpu_nodes.sh check` only tells. Exit 1 and one line: what lacks. Exit 3: the
+# node has no GPU but those of VMs.
 # The second argument is the root of another tree, for tests.
 set -u
 what=${1:-make} tree=${2:-}
@@ -66,6 +67,21 @@ node() {
         lacks "$path cannot be made"
 }
 
+# The PCI addresses of NVIDIA's GPUs that no VM has.
+gpus() {
+    for gpu in "$root"/sys/bus/pci/devices/*; do
+        read -r vendor <"$gpu/vendor" && read -r class <"$gpu/class" || continue
+        case $vendor$class in
+        0x10de0x030[02]*)
+            case $(readlink "$gpu/driver") in
+            */vfio-pci) ;;
+            *) echo "${gpu##*/}" ;;
+            esac
+            ;;
+        esac
+    done 2>/dev/null
+}
+
 parameter() {
     set -- "$(sed -n "s/^$1: *\([0-9]*\)\$/\1/p" "$driver/params" 2>/dev/null)"
     echo "${1:-0}"
@@ -96,15 +112,14 @@ own() {
 every() {
     mode_of_nodes=$(printf %o "$(parameter DeviceFileMode)")
     [ "$mode_of_nodes" != 0 ] || mode_of_nodes=666
-    for information in "$driver"/gpus/*/information; do
-        gpu=$(sed -n 's/^Device Minor:[[:space:]]*\([0-9]*\)[[:space:]]*$/\1/p' \
-            "$information" 2>/dev/null)
+    for address in $(gpus); do
+        information=$driver/gpus/$address/information
+        gpu=$(sed -n 's/^Device Minor:[[:space:]]*\([0-9]*\)[[:space:]]*$/\1/p' "$information" \
+            2>/dev/null)
         if [ -n "$gpu" ]; then
             own "nvidia$gpu" -c "$gpu"
-        elif [ -e "$information" ]; then
-            lacks "the driver has no number for the GPU in $information"
         else
-            lacks "the driver has no GPU, see dmesg | grep NVRM"
+            lacks "the driver did not take the GPU $address, see dmesg | grep NVRM"
         fi
     done
     own nvidiactl -c 255
@@ -134,6 +149,7 @@ locked() {
         "$(date '+%Y-%m-%d %H:%M:%S %Z')" $$ >"$gpu_lock"
 }
 
+[ -n "$(gpus)" ] || exit 3
 if [ "$what" = check ] || locked; then
     module nvidia && module nvidia_uvm
     [ ! -e "$root/sys/module/nvidia" ] || every
