@@ -81,6 +81,12 @@ def test_a_token_that_may_see_no_guest_is_told_so(pve: Any, file: Path) -> None:
     ]
 
 
+def test_a_token_for_one_pool_sees_the_containers_of_that_pool(pve: Any, file: Path) -> None:
+    pve._pool_join("llm", 201)
+    pve.acl = {"stoker@pve": [("/", {"Sys.Audit"}), ("/pool/llm", {"VM.Audit"})]}
+    assert names(found(file)[0]["inference"]) == ["@pct/gpu-b"]
+
+
 def test_a_cluster_without_the_tag_is_told_so(pve: Any, file: Path) -> None:
     for vmid in (200, 201):
         pve.ct(vmid).config["tags"] = "other"
