@@ -1,6 +1,7 @@
 """The driver's libraries in a container: of exactly the version of the node's loaded module."""
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 from pyinfra import host
@@ -9,7 +10,16 @@ from pyinfra.api.command import PyinfraCommand
 
 from stoker.container import parity
 from stoker.container.asked import Driver
-from stoker.container.libraries import CONF, CONF_TEXT, CURRENT, FOLDERS, HOME, NVIDIA_SMI, Inside
+from stoker.container.libraries import (
+    CONF,
+    CONF_TEXT,
+    CURRENT,
+    FOLDERS,
+    HOME,
+    NVIDIA_SMI,
+    Inside,
+    Use,
+)
 from stoker.container.parity import Plan
 from stoker.facts.driver_libraries import (
     DriverLibraries,
@@ -49,7 +59,8 @@ def matched(driver: Driver) -> Commands:
     if wanted.told:
         warned(host, wanted.told)
     if wanted.changes:
-        yield FunctionCommand(_carried_out, [wanted, found, loaded, installed, driver], {})
+        work = _Work(wanted, loaded, installed, loaded in found.trees, driver.source)
+        yield FunctionCommand(_carried_out, [work], {})
     elif parity.superseded(loaded, found):
         yield from _tidied(loaded, found)
     else:
@@ -110,62 +121,78 @@ def _tidied(loaded: str, found: Inside) -> Commands:
         yield StringCommand("sh", "-c", QuoteString(driver_scripts.TIDY), *words)
 
 
-def _carried_out(
-    state: Any,
-    machine: Any,
-    wanted: Plan,
-    found: Inside,
-    loaded: str,
-    installed: str,
-    driver: Driver,
-) -> bool:
+@dataclass(frozen=True)
+class _Work:
+    """What is to be done, and from where."""
+
+    plan: Plan
+    loaded: str
+    installed: str
+    """On the node's disk."""
+    there: bool
+    """A tree of the loaded version is complete already."""
+    source: str | None
+
+
+def _carried_out(state: Any, host: Any, work: _Work) -> bool:
+    """False after a failure, which is told."""
     try:
-        if wanted.place and loaded not in found.trees:
-            _send(machine, loaded, installed, driver.source)
-        words = (HOME, loaded, CURRENT, CONF, CONF_TEXT.strip(), NVIDIA_SMI)
-        said: list[str] = []
-        if wanted.place:
-            said = _run(machine, driver_scripts.SWITCH, *words, what="use them")
-        if wanted.remove:
-            packages = " ".join(sorted({one.package for one in wanted.remove if one.package}))
-            versions = " ".join(sorted({one.version for one in wanted.remove}))
-            _run(machine, driver_scripts.REMOVE, packages, versions, *FOLDERS, what="remove others")
-        if wanted.withdraw:
-            said = _run(machine, driver_scripts.WITHDRAW, *words, what="leave off ours")
-        if not parity.fitting(loaded, _inside(machine, loaded)):
-            raise Refused(
-                "cannot match the driver's libraries: it was done, and the loader still takes "
-                "others; see ldconfig -p | grep libcuda in the container"
-            )
+        using = _done(host, work)
     except (Refused, OperationError, OSError) as error:
-        return bool(refused(error).function(state, machine, str(error)))
-    machine.log(f"the driver's libraries are of {loaded} now, as its node's module is")
-    for sentence in parity.still_used(uses(said), loaded):
-        warned(machine, sentence)
+        return bool(refused(error).execute(state, host, {}))
+    host.log(f"the driver's libraries are of {work.loaded} now, as its node's module is")
+    for sentence in parity.still_used(using, work.loaded):
+        warned(host, sentence)
     return True
 
 
-def _send(machine: Any, loaded: str, installed: str, source: str | None) -> None:
+def _done(machine: Any, work: _Work) -> list[Use]:
+    """Who uses which libraries afterwards. Others are removed only when the right ones are used."""
+    if work.plan.place and not work.there:
+        _send(machine, work)
+    words = (HOME, work.loaded, CURRENT, CONF, CONF_TEXT.strip(), NVIDIA_SMI)
+    said: list[str] = []
+    if work.plan.place:
+        said = _run(machine, driver_scripts.SWITCH, *words, what="use them")
+    if others := work.plan.remove:
+        packages = " ".join(sorted({one.package for one in others if one.package}))
+        versions = " ".join(sorted({one.version for one in others}))
+        _run(machine, driver_scripts.REMOVE, packages, versions, *FOLDERS, what="remove others")
+    if work.plan.withdraw:
+        said = _run(machine, driver_scripts.WITHDRAW, *words, what="leave off ours")
+    if not parity.fitting(work.loaded, _inside(machine, work.loaded)):
+        raise Refused(
+            "cannot match the driver's libraries: it was done, and the loader still takes others; "
+            "see ldconfig -p | grep libcuda in the container"
+        )
+    return uses(said)
+
+
+def _send(machine: Any, work: _Work) -> None:
     """A tree of that version is built in the container, and not in use yet."""
-    node, vmid, new = machine.connector.node, machine.connector.vmid, f"{HOME}/{loaded}.stoker-new"
+    node, vmid, new = machine.connector.node, machine.connector.vmid, _new(work.loaded)
     _run(machine, driver_scripts.PREPARE, new, what="make room for them")
     with driver_source.ONE_AT_A_TIME[node.name]:
-        kind, path = driver_source.on_node(node, source)
-        machine.log(f"bringing the driver's libraries of {loaded} in, from {path or 'the node'}")
-        words = ["bash", "-c", driver_scripts.SEND, "stoker", str(vmid), loaded, new, kind, path]
-        sent = node.run([*words, *FOLDERS], timeout=_SEND_S)
-    if sent.code == 0:
-        return
-    said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or "no reason"
-    other = installed and installed != loaded and source is None
-    raise Refused(
-        f"cannot match the driver's libraries: {loaded} is loaded on the node, and "
-        f"{path or 'the node itself'} did not give them: {said}; "
-        + (
-            f"reboot the node or reload its module, since {installed} is installed"
-            if other
-            else 'name another source: driver = {"source": "/path/of/a.run"}'
-        )
+        kind, path = driver_source.on_node(node, work.source)
+        machine.log(f"bringing the libraries of {work.loaded} in, from {path or 'the node'}")
+        words = ["bash", "-c", driver_scripts.SEND, "stoker", str(vmid), work.loaded, new]
+        sent = node.run([*words, kind, path, *FOLDERS], timeout=_SEND_S)
+    if sent.code != 0:
+        said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise Refused(_not_sent(work, path, said or "no reason"))
+
+
+def _new(version: str) -> str:
+    return f"{HOME}/{version}.stoker-new"
+
+
+def _not_sent(work: _Work, path: str, said: str) -> str:
+    todo = 'name another source: driver = {"source": "/path/of/a.run"}'
+    if work.source is None and work.installed not in ("", work.loaded):
+        todo = f"reboot the node or reload its module, since {work.installed} is installed"
+    return (
+        f"cannot match the driver's libraries: {work.loaded} is loaded on the node, and "
+        f"{path or 'the node itself'} did not give them: {said}; {todo}"
     )
 
 

@@ -81,7 +81,7 @@ class Container(Given):
 def carried_out(host: Container, wish: Driver | None = None) -> bool:
     """The one thing that the operation has to do, done."""
     (command,) = commands(driver.matched, host, driver=wish or Driver())
-    return bool(command.function(None, host, *command.args))  # type: ignore[arg-type]
+    return bool(command.execute(None, host, {}))
 
 
 def refusal(host: Container, wish: Driver | None = None) -> str:
