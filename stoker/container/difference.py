@@ -14,7 +14,7 @@ from stoker.container.version import Version
 from stoker.container.wanted import Wanted
 from stoker.refused import Refused
 
-__all__ = ["Change", "Difference", "Effect", "between", "growth"]
+__all__ = ["Change", "Difference", "Effect", "between"]
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,6 @@ def between(
         waiting=_in_order(settling.waiting),
         growths=tuple(standing.growths(wanted, actual).items()),
     )
-
-
-def growth(wanted: Wanted, actual: Configuration) -> str | None:
-    """The root file system's new size, `64G`; None: it is large enough."""
-    return standing.growths(wanted, actual).get("rootfs")
 
 
 def _require_possible(

@@ -47,7 +47,6 @@ def _features(features: Features) -> dict[str, str]:
     return {
         key: ";".join(value) if isinstance(value, tuple) else str(int(value))
         for key, value in said.items()
-        if value != ()
     }
 
 

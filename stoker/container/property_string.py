@@ -65,8 +65,13 @@ def render(stem: str, fields: Mapping[str, str]) -> str:
 
 
 def merging(stem: str, said: Mapping[str, str]) -> Edit:
-    """A change that sets these fields and leaves the others."""
-    return lambda text: render(stem, {**parse(stem, text or ""), **said})
+    """A change that sets these fields, takes away those said to be empty, and leaves the others."""
+
+    def edit(text: str | None) -> str:
+        fields = {**parse(stem, text or ""), **said}
+        return render(stem, {key: value for key, value in fields.items() if said.get(key) != ""})
+
+    return edit
 
 
 def normal(stem: str, text: str) -> dict[str, str]:

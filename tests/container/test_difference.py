@@ -8,6 +8,7 @@ from stoker.container.devices import Device
 from stoker.container.difference import Change, Difference, Effect
 from stoker.container.version import Version
 from stoker.container.wanted import Wanted
+from stoker.refused import Refused
 from tests.container import lab
 
 NOW, PLUGGED, RESTART = Effect.NOW, Effect.PLUGGED, Effect.RESTART
@@ -69,3 +70,89 @@ def test_in_a_stopped_container_everything_is_at_once() -> None:
     found = of({"features": {"keyctl": True}}, running=False)
     assert [change.effect for change in found.changes] == [NOW]
     assert not found.needs_restart
+
+
+def test_what_is_no_key_to_set_is_told_and_nothing_is_refused() -> None:
+    found = of(
+        {
+            "unprivileged": False,
+            "storage": "local",
+            "rootfs_gib": 64,
+            "template": "local:vztmpl/other.tar.zst",
+            "pool": "other",
+            "mounts": [{"source": "local-zfs", "target": "/models"}],
+        }
+    )
+    assert found.changes == () and found.growths == ()
+    assert found.told == (
+        "unprivileged: is True, not False; this is settled when a container is made: restore a "
+        "backup of it the other way",
+        "storage: the root file system is on local-zfs, not local; move it with pct move-volume",
+        "rootfs_gib: the root file system has 256G, more than 64; a volume never shrinks",
+        "mounts: /models is /tank/models, not local-zfs; move what it holds and remove it yourself",
+    )
+
+
+def test_volumes_grow() -> None:
+    there = configuration.parse(
+        lab.text(more="mp7: local-zfs:subvol-200-disk-1,mp=/data,size=8G\n")
+    )
+    data = {"source": "local-zfs", "target": "/data"}
+
+    def grows(rootfs: int, size: int) -> Difference:
+        return of({"rootfs_gib": rootfs, "mounts": [{**data, "size_gib": size}]}, there)
+
+    assert grows(257, 9).growths == (("rootfs", "257G"), ("mp7", "9G"))
+    assert not grows(257, 9).is_empty
+    assert grows(256, 8) == Difference()
+    assert grows(256, 4).told == (
+        "mounts: /data has 8G, more than size_gib 4; a volume never shrinks",
+    )
+    assert of({"mounts": [data]}, there) == Difference()
+
+
+def test_a_volume_keeps_its_place_and_changes_its_flags() -> None:
+    volume = "local-zfs:subvol-200-disk-1,mp=/data,backup=1,size=8G"
+    there = configuration.parse(lab.text(more=f"mp7: {volume}\n"))
+    said = {"source": "local-zfs", "target": "/data", "read_only": True, "backup": False}
+    assert of({"mounts": [said]}, there).options == {
+        "mp7": "local-zfs:subvol-200-disk-1,mp=/data,backup=0,size=8G,ro=1"
+    }
+
+
+def test_a_new_interface_needs_a_bridge_and_a_new_volume_a_size() -> None:
+    data = {
+        "networks": [{"name": "lan", "mtu": 9000}, {"name": "eth0", "mtu": 1500}],
+        "mounts": [{"source": "local-zfs", "target": "/data"}],
+    }
+    with pytest.raises(Refused) as refused:
+        of(data)
+    assert str(refused.value).splitlines() == [
+        "cannot make the container what is wanted:",
+        "container.networks: lan is new and has no bridge",
+        "container.mounts: /data is new and has no size_gib",
+    ]
+
+
+def test_a_protected_container_keeps_its_mounts() -> None:
+    there = configuration.parse(lab.text(more="protection: 1\n"))
+    data = {"protection": False, "mounts": [{"source": "/tank/jit", "target": "/jit"}]}
+    with pytest.raises(Refused, match=r"cannot change mp1: the container is protected"):
+        of(data, there)
+    assert of({**lab.SAID, "protection": True}, there) == Difference()
+
+
+def test_a_tag_that_is_there_is_not_added_whatever_its_case() -> None:
+    assert of({"tags": ["GPU", "Lab"]}) == Difference()
+
+
+def test_a_flag_that_is_off_is_as_good_as_none() -> None:
+    off = {"protection": False, "features": {"keyctl": False, "mount": []}, "startup": {}}
+    assert of({**off, "networks": [{"name": "eth0"}]}) == Difference()
+    assert of({"features": {"nesting": False}}).options == {"features": "nesting=0"}
+    mounts = Configuration({"features": "mount=nfs,fuse=1"})
+    assert of({"features": {"mount": []}}, mounts).options == {"features": "fuse=1"}
+
+
+def test_an_empty_description_takes_it_away() -> None:
+    assert of({"description": ""}).deletes == ("description",)

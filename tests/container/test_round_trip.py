@@ -11,6 +11,7 @@ from stoker.container.configuration import Configuration
 from stoker.container.devices import Device
 from stoker.container.difference import Difference
 from stoker.container.wanted import Wanted
+from stoker.sandbox.node import conf, schema
 from tests.container import generated, lab, stored
 
 DEVICES = (Device("/dev/nvidia3"), Device("/dev/nvidiactl"), Device("/dev/nvidia-uvm"))
@@ -37,6 +38,16 @@ def test_the_generated_ones_say_every_key() -> None:
     wanted = generated.configurations(1)
     assert len(wanted) >= 50
     assert set().union(*(one.model_fields_set for one in wanted)) == set(Wanted.model_fields)
+
+
+def test_the_stand_ins_schema_and_file_have_nothing_against_them() -> None:
+    for one in generated.configurations(7):
+        options = made(one)
+        keys = [key for key in options if key not in ("ostemplate", "storage", "pool")]
+        assert {key: schema.complaint(key, options[key]) for key in keys} == dict.fromkeys(keys)
+        assert all(schema.find(key) for key in keys)
+        text = conf.render(conf.parse(stored.text(options), 200))
+        assert of(one, configuration.parse(text)) == Difference(), one
 
 
 def check(wanted: Sequence[Wanted], chance: random.Random) -> None:
