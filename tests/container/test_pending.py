@@ -88,6 +88,16 @@ def test_a_new_device_takes_no_number_that_is_to_come() -> None:
     assert found.options == {"dev2": ZERO}
 
 
+def test_two_devices_never_take_one_number() -> None:
+    found = of({"dev0": ZERO}, {"dev0": ONE}, minors=(0, 1))
+    assert (found.reverts, found.options) == (("dev0",), {"dev1": ONE})
+
+
+def test_what_is_changed_and_deleted_at_once_is_set_again() -> None:
+    found = of({"dev0": "/dev/nvidia0"}, {"dev0": ZERO}, ("dev0",))
+    assert found.options == {"dev0": ZERO}
+
+
 def test_what_waits_and_is_nobodys_here_is_told_and_no_reason_to_restart() -> None:
     wheels = "/var/lib/stoker/wheels,mp=/var/lib/stoker/wheels,ro=1"
     found = of({"dev0": ZERO, "tty": "2"}, {"mp3": wheels, "console": "0"}, ("tty",))
