@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stoker.container import mounts, network, passed, plain
+from stoker.container import device_keys, mounts, network, plain
 from stoker.container.devices import Device
 from stoker.container.property_string import Edit
 from stoker.container.wanted import Wanted
@@ -22,7 +22,7 @@ def options(wanted: Wanted, vmid: int, devices: Sequence[Device] = ()) -> dict[s
         **plain.edits(wanted),
         **network.edits(wanted.networks, ()),
         **mounts.edits(wanted.mounts, ()),
-        **passed.edits(devices, (), exactly=True),
+        **device_keys.edits(devices, (), exactly=True),
     }
     made = {
         "ostemplate": str(wanted.template),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stoker.container import mounts, network, passed, plain, property_string, slots, standing
+from stoker.container import device_keys, mounts, network, plain, property_string, slots, standing
 from stoker.container.change import Change, Effect
 from stoker.container.configuration import Configuration
 from stoker.container.devices import Device
@@ -77,13 +77,13 @@ def between(
         **mounts.edits(wanted.mounts, there),
     }
     if wanted.gpus is not None:
-        edits |= passed.edits(devices, there, wanted.says_mode)
+        edits |= device_keys.edits(devices, there, wanted.says_mode)
     settling = Settling(actual, version, running)
     for key, edit in edits.items():
         settling.settle(key, edit)
     # No device although GPUs are wanted: who knows which ones are not.
     sure = devices or wanted.gpus == ()
-    stale = passed.stale(devices, there, edits) if sure else []
+    stale = device_keys.stale(devices, there, edits) if sure else []
     for key in stale:
         settling.remove(key)
     _require_unprotected(actual, settling.changes)

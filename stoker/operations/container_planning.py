@@ -119,8 +119,8 @@ def _devices(vmid: int, wanted: Wanted, look: NodeLook) -> tuple[Device, ...]:
         return ()
     cards = devices.chosen(wanted.gpus, look.cards)
     claims.check(vmid, cards, look.texts, look.numbers, look.running, shared=wanted.gpus_shared)
-    mode = int(wanted.device_mode, 8)
-    return devices.wanted(cards, look.numbers, mode, wanted.device_gid, wanted.capabilities)
+    gid, caps = wanted.device_gid, wanted.capabilities
+    return devices.wanted(cards, look.numbers, wanted.mode, gid, caps)
 
 
 def _mended(vmid: int, wanted: Wanted, look: NodeLook, actual: Configuration) -> Plan:

@@ -37,9 +37,8 @@ def read(node: Any, vmid: int) -> Configuration:
 
 
 def done(node: Any, upid: str) -> None:
-    while (task := node.tasks(upid).status.get())["status"] != "stopped":
-        pass
-    assert task["exitstatus"] == "OK", task
+    task = node.tasks(upid).status.get()
+    assert (task["status"], task["exitstatus"]) == ("stopped", "OK"), task
 
 
 def of(wanted: Wanted, actual: Configuration, running: bool = False) -> Difference:
