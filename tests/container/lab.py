@@ -68,3 +68,5 @@ SAID: dict[str, Any] = {
     "gpus": "all",
 }
 """What an operator says of it who changes nothing."""
+NEEDED = {"template": "local:vztmpl/d.tar.zst", "storage": "local-zfs", "rootfs_gib": 8}
+"""The least that a new one is made with."""

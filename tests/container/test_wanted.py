@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stoker.container import creation, mounts
-from stoker.container.wanted import Wanted, check
+from stoker.container.wanted import Wanted
 from stoker.refused import Refused
 from stoker.serving import layout
-from tests.container import generated, lab
-
-NEEDED = {"template": "local:vztmpl/d.tar.zst", "storage": "local-zfs", "rootfs_gib": 8}
+from tests.container import generated
+from tests.container.lab import NEEDED
 
 
 def refusal(data: Any, defaults: Any = None) -> list[str]:
@@ -20,12 +19,6 @@ def refusal(data: Any, defaults: Any = None) -> list[str]:
     first, *problems = str(refused.value).splitlines()
     assert first == "cannot use this host data; correct it:"
     return problems
-
-
-def refused_hosts(**hosts: Any) -> list[str]:
-    with pytest.raises(Refused) as refused:
-        check(hosts)
-    return str(refused.value).splitlines()[1:]
 
 
 def test_what_is_not_said_is_nobodys_business() -> None:
@@ -155,139 +148,6 @@ def test_a_gpu_has_one_spelling() -> None:
     assert wanted.gpus == ("0000:c1:00.0", f"GPU-{uuid[4:].lower()}")
     assert Wanted.of({"gpus": "all"}).gpus == "all"
     assert Wanted.of({"gpus": []}).gpus == ()
-
-
-def test_a_new_container_needs_more_than_one_that_is_there() -> None:
-    said = {
-        "networks": [{"name": "eth0", "mtu": 9000}],
-        "mounts": [{"source": "local-zfs", "target": "/data"}],
-    }
-    with pytest.raises(Refused) as refused:
-        Wanted.of(said).require_creatable()
-    assert str(refused.value).splitlines() == [
-        "cannot create the container; say in its data:",
-        "container.template is not said",
-        "container.storage is not said",
-        "container.rootfs_gib is not said",
-        "container.networks: eth0 is new and has no bridge",
-        "container.mounts: /data is new and has no size_gib",
-    ]
-
-
-def test_a_new_container_is_unprivileged_unless_said() -> None:
-    made = creation.options(Wanted.of({**NEEDED, "pool": "gpu", "startup": {}}), 200)
-    assert made == {
-        "ostemplate": "local:vztmpl/d.tar.zst",
-        "storage": "local-zfs",
-        "rootfs": "local-zfs:8",
-        "unprivileged": "1",
-        "pool": "gpu",
-    }
-    assert (
-        creation.options(Wanted.of({**NEEDED, "unprivileged": False}), 200)["unprivileged"] == "0"
-    )
-
-
-def test_a_new_container_has_all_that_is_said_in_proxmoxs_words() -> None:
-    said = {
-        **NEEDED,
-        "memory_mib": 2048,
-        "features": {"nesting": True, "mount": ["nfs", "cifs"]},
-        "startup": {"order": 2, "down_s": 60},
-        "tags": ["stoker", "Lab"],
-        "networks": [
-            {"name": "eth0", "bridge": "vmbr0", "ip": "192.0.2.20/24", "gateway": "192.0.2.1"},
-            {"name": "lan", "bridge": "vmbr1", "vlan": 7, "firewall": True, "rate_mbps": 100},
-        ],
-        "mounts": [
-            {"source": "/tank/my models", "target": "/models", "read_only": True},
-            {"source": "local-zfs", "target": "/data", "size_gib": 100, "backup": False},
-        ],
-        "device_gid": 1000,
-    }
-    made = creation.options(Wanted.of(said), 200, lab.DEVICES[:1])
-    assert list(made.items())[4:] == [
-        ("memory", "2048"),
-        ("features", "nesting=1,mount=nfs;cifs"),
-        ("startup", "2,down=60"),
-        ("tags", "stoker;lab"),
-        ("net0", "name=eth0,bridge=vmbr0,gw=192.0.2.1,ip=192.0.2.20/24"),
-        ("net1", "name=lan,bridge=vmbr1,firewall=1,rate=100,tag=7"),
-        ("mp0", "/tank/my models,mp=/models,ro=1"),
-        ("mp1", "local-zfs:100,mp=/data,backup=0"),
-        ("dev0", "/dev/nvidia0,mode=0666"),
-    ]
-
-
-def test_numbers_below_100_are_proxmoxs_own() -> None:
-    with pytest.raises(Refused, match="cannot create CT 99: Proxmox keeps"):
-        creation.options(Wanted.of(NEEDED), 99)
-
-
-HERE = {"pct_host": "pve1", "pct_vmid": 200}
-NEXT = {"pct_host": "pve1", "pct_vmid": 201}
-ETH0 = {"name": "eth0", "ip": "192.0.2.20/24"}
-
-
-def test_hosts_without_the_data_are_not_looked_at() -> None:
-    check({"pve1": {}, "gpu-a": {"container_defaults": {"cores": "x"}, "pct_vmid": 3}})
-
-
-def test_every_problem_of_every_host_is_told_at_once() -> None:
-    assert refused_hosts(
-        a={**HERE, "container": {"cores": "x"}, "container_defaults": {"swap_mib": "y"}},
-        b={"pct_vmid": 99, "container": [1]},
-        c={"pct_host": "pve1", "pct_vmid": True, "container": {}},
-    ) == [
-        "a: container.cores: 'x' is no whole number",
-        "a: container_defaults.swap_mib: 'y' is no whole number of MiB",
-        "b: pct_vmid: 99 is no VMID; write a number from 100 to 999999999",
-        "b: pct_host: is not said; name the node that has the container",
-        "b: container: is no dictionary",
-        "c: pct_vmid: True is no VMID; write a number from 100 to 999999999",
-    ]
-
-
-def test_one_address_twice_is_refused_and_in_two_vlans_it_is_not() -> None:
-    same: Any = {"networks": [{**ETH0, "ip6": "2001:DB8::1/64"}]}
-    also: Any = {"networks": [{"name": "lan", "ip": "192.0.2.20/16", "ip6": "2001:db8:0::1/48"}]}
-    assert refused_hosts(a={**HERE, "container": same}, b={**NEXT, "container": also}) == [
-        "b: container.networks: lan has 192.0.2.20, as a's eth0 has",
-        "b: container.networks: lan has 2001:db8::1, as a's eth0 has",
-    ]
-    apart: Any = {"networks": [{**ETH0, "vlan": 7}]}
-    check({"a": {**HERE, "container": same}, "b": {**NEXT, "container": apart}})
-
-
-def test_one_address_twice_in_one_container_is_refused() -> None:
-    twice: Any = {"networks": [ETH0, {**ETH0, "name": "lan"}]}
-    assert refused_hosts(a={**HERE, "container": twice}) == [
-        "a: container.networks: lan has 192.0.2.20, as a's eth0 has"
-    ]
-
-
-def test_one_gpu_in_two_containers_of_a_node_is_refused_unless_both_say_so() -> None:
-    one: Any = {"gpus": ["01:00.0", "02:00.0"]}
-    two: Any = {"gpus": ["0000:01:00.0"]}
-    shared = {"gpus_shared": True}
-    end = "give it to one, or say gpus_shared in both"
-    for first, second in ((one, two), ({**one, **shared}, two), (one, {**two, **shared})):
-        assert refused_hosts(a={**HERE, "container": first}, b={**NEXT, "container": second}) == [
-            f"b: container.gpus: 0000:01:00.0 is a's too; {end}"
-        ]
-    every: Any = {"gpus": "all"}
-    assert refused_hosts(a={**HERE, "container": every}, b={**NEXT, "container": every}) == [
-        f"b: container.gpus: every GPU is a's too; {end}"
-    ]
-    assert len(refused_hosts(a={**HERE, "container": every}, b={**NEXT, "container": one})) == 2
-    check(
-        {
-            "a": {**HERE, "container": {**one, **shared}},
-            "b": {**NEXT, "container": {**two, **shared}},
-            "c": {"pct_host": "pve2", "pct_vmid": 300, "container": every},
-            "d": {"pct_host": "pve1", "pct_vmid": 202, "container": {"gpus": []}},
-        }
-    )
 
 
 def test_the_wheels_place_is_where_their_role_mounts_them() -> None:
