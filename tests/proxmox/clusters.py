@@ -9,7 +9,7 @@ from stoker.proxmox.cluster import Cluster, asked
 from stoker.proxmox.hosts import Host, groups
 from stoker.proxmox.sites import Sites
 
-SITE = {"hosts": ["192.0.2.10"], "token": "stoker@pve!inventory", "secret_env": "LAB_SECRET"}
+SITE = {"hosts": ["192.0.2.10"], "token": "stoker-read@pve!inventory", "secret_env": "LAB_SECRET"}
 
 
 def guest(vmid: int, name: str = "", tags: str = "stoker", **more: Any) -> dict[str, Any]:

@@ -18,14 +18,14 @@ from stoker.refused import Refused
 from tests.proxmox.clusters import names, secret_in
 
 ROOT = Path(__file__).parents[2]
-TOKEN, SECRET = "stoker@pve!inventory", "0123-4567"
+TOKEN, SECRET = "stoker-read@pve!inventory", "0123-4567"
 
 
 @pytest.fixture
 def pve(fakepve: Any) -> Any:
     """A cluster of two nodes whose token is an auditor's: nothing else is granted to anybody."""
     fakepve.apitokens[TOKEN] = SECRET
-    fakepve.grant("stoker@pve", "/", "VM.Audit", "Sys.Audit", "Pool.Audit", "Datastore.Audit")
+    fakepve.grant("stoker-read@pve", "/", "VM.Audit", "Sys.Audit", "Pool.Audit", "Datastore.Audit")
     fakepve.add_ct(200, "gpu-a", node="pve1", status="running", config={"tags": "stoker"})
     fakepve.add_ct(
         201, "gpu-b", node="pve2", status="running", config={"tags": "stoker;stoker.kimi"}
@@ -71,19 +71,19 @@ def test_a_read_only_token_and_two_requests_make_an_inventory(pve: Any, file: Pa
 
 
 def test_a_token_that_may_see_no_guest_is_told_so(pve: Any, file: Path) -> None:
-    pve.acl = {"stoker@pve": [("/", {"Sys.Audit"})]}
+    pve.acl = {"stoker-read@pve": [("/", {"Sys.Audit"})]}
     with pytest.raises(Refused) as caught:
         found(file)
     assert str(caught.value).splitlines() == [
         "cannot make an inventory: there is no container to take",
-        "lab: stoker@pve!inventory sees no guest at all; give it the role PVEAuditor, as "
+        "lab: stoker-read@pve!inventory sees no guest at all; give it the role PVEAuditor, as "
         "docs/inventory.md has it",
     ]
 
 
 def test_a_token_for_one_pool_sees_the_containers_of_that_pool(pve: Any, file: Path) -> None:
     pve._pool_join("llm", 201)
-    pve.acl = {"stoker@pve": [("/", {"Sys.Audit"}), ("/pool/llm", {"VM.Audit"})]}
+    pve.acl = {"stoker-read@pve": [("/", {"Sys.Audit"}), ("/pool/llm", {"VM.Audit"})]}
     assert names(found(file)[0]["inference"]) == ["@pct/gpu-b"]
 
 
@@ -91,7 +91,8 @@ def test_a_cluster_without_the_tag_is_told_so(pve: Any, file: Path) -> None:
     for vmid in (200, 201):
         pve.ct(vmid).config["tags"] = "other"
     with pytest.raises(
-        Refused, match=r"lab: no container that stoker@pve!inventory sees is tagged stoker; tag one"
+        Refused,
+        match=r"lab: no container that stoker-read@pve!inventory sees is tagged stoker; tag one",
     ):
         found(file)
 

@@ -31,7 +31,7 @@ def refused(directory: Path, text: str) -> str:
 def test_the_example_is_sound() -> None:
     first, second = load(EXAMPLE).clusters["lab"].accesses
     assert (first.host, second.host) == ("192.0.2.10", "192.0.2.11")
-    assert first.backend == "token" and first.token == "stoker@pve!inventory"
+    assert first.backend == "token" and first.token == "stoker-read@pve!inventory"
     assert Path(first.secret_file) == Path("~/.config/stoker/proxmox.secret").expanduser()
 
 
