@@ -8,6 +8,7 @@ from pyinfra import host
 from roles.container import container
 from roles.cuda import cuda
 from roles.draft import draft
+from roles.driver import driver
 from roles.flagsets import flagsets
 from roles.gpus import gpus
 from roles.node import node
@@ -32,6 +33,7 @@ if "pve" in host.groups:
 
 if "inference" in host.groups:
     system()
+    driver()
     gpus()
     uv()
     venv()

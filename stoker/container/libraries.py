@@ -1,7 +1,7 @@
 """The driver's libraries in a container: where they lie, which ones the loader takes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -64,8 +64,6 @@ class Inside:
     """The version that `CURRENT` is."""
     conf: bool = False
     """Whether the loader is told of ours."""
-    packages: Sequence[tuple[str, str, str]] = ()
-    """Name, what dpkg is to do with it, and version of each that may be a driver's."""
 
     @property
     def taken(self) -> dict[str, str]:

@@ -32,9 +32,12 @@ for tree in "$home"/*/lib; do
 done
 [ -L "$current" ] && echo "current $(readlink "$current")"
 [ -f "$conf" ] && [ "$(cat "$conf")" = "$text" ] && echo "conf"
+echo read
+"""
+_PACKAGES = r"""
 format='package ${Package} ${db:Status-Want} ${Version} ${db:Status-Status}\n'
 dpkg-query --show --showformat "$format" '*nvidia*' 'libcuda*' 'libnv*' 'cuda-drivers*' 2>/dev/null
-echo read
+true
 """
 # A process that cannot be looked into may have any of them: it is told with no file but `/`. Init
 # has none.
@@ -55,8 +58,8 @@ uses() {
 _MODULE = f"""
 driver=
 [ -d /sys/module/nvidia ] || [ ! -d {STAND_IN}/kernel ] || driver={STAND_IN}/kernel
-echo "loaded $(cat "$driver/sys/module/nvidia/version" 2>/dev/null)"
-echo "installed $(modinfo -F version nvidia 2>/dev/null)"
+cat "$driver/sys/module/nvidia/version" 2>/dev/null
+true
 """
 
 
@@ -77,11 +80,25 @@ class DriverLibraries(FactBase[Inside | None]):
             trees=tuple(row[1] for row in rows if row[0] == "tree"),
             current=next((row[1] for row in rows if row[0] == "current"), ""),
             conf=["conf"] in rows,
-            packages=tuple(
-                (row[1], row[2], row[3])
-                for row in rows
-                if row[0] == "package" and row[4:] == ["installed"]
-            ),
+        )
+
+
+class DriverPackages(FactBase[tuple[tuple[str, str, str], ...]]):
+    """Name, what dpkg is to do with it, and version of each package that may be a driver's."""
+
+    @staticmethod
+    def default() -> tuple[tuple[str, str, str], ...]:
+        return ()
+
+    def command(self) -> StringCommand:
+        return StringCommand("sh", "-c", QuoteString(_PACKAGES))
+
+    def process(self, output: list[str]) -> tuple[tuple[str, str, str], ...]:
+        rows = [line.split(" ") for line in output if line.startswith("package ")]
+        return tuple(
+            (name, want, version)
+            for _, name, want, version, state in (row for row in rows if len(row) == 5)
+            if state == "installed"
         )
 
 
@@ -105,12 +122,7 @@ def uses(output: list[str]) -> list[Use]:
     return [Use(int(row[1]), row[2].strip("-"), row[3]) for row in rows if len(row) == 4]
 
 
-def module_words() -> list[str]:
-    """What is run on the node, for `modules`."""
-    return ["sh", "-c", _MODULE]
-
-
-def modules(printed: bytes) -> tuple[str, str]:
-    """Version of the module that is loaded, and of the one on disk; empty: none."""
-    rows = dict(line.partition(" ")[::2] for line in printed.decode("utf-8", "replace").split("\n"))
-    return rows.get("loaded", "").strip(), rows.get("installed", "").strip()
+LOADED = ("sh", "-c", _MODULE)
+"""Run on the node: prints the version of its loaded module; nothing: none is."""
+INSTALLED = ("sh", "-c", "modinfo -F version nvidia 2>/dev/null; true")
+"""The same of the module on its disk."""

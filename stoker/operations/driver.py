@@ -1,6 +1,6 @@
 """The driver's libraries in a container: of exactly the version of the node's loaded module."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,11 @@ from stoker.container.libraries import (
 )
 from stoker.container.parity import Plan
 from stoker.facts.driver_libraries import (
+    INSTALLED,
+    LOADED,
     DriverLibraries,
+    DriverPackages,
     DriverUses,
-    module_words,
-    modules,
     uses,
 )
 from stoker.health.node_settings import unheld
@@ -46,8 +47,11 @@ def matched(driver: Driver) -> Commands:
 
     What runs is never restarted: who still has others is named.
     """
+    if _vmid(host) is None:
+        host.noop("it is reached without its node: nobody says which module is loaded")
+        return
     try:
-        loaded, installed = _modules(host)
+        loaded = _on_node(host, LOADED)
         if not loaded:
             host.noop("its node has no NVIDIA module loaded: there is nothing to match")
             return
@@ -59,7 +63,7 @@ def matched(driver: Driver) -> Commands:
     if wanted.told:
         warned(host, wanted.told)
     if wanted.changes:
-        work = _Work(wanted, loaded, installed, loaded in found.trees, driver.source)
+        work = _Work(wanted, loaded, loaded in found.trees, driver.source)
         yield FunctionCommand(_carried_out, [work], {})
     elif parity.superseded(loaded, found):
         yield from _tidied(loaded, found)
@@ -70,31 +74,26 @@ def matched(driver: Driver) -> Commands:
 @operation()
 def held() -> Commands:
     """No upgrade replaces the driver's packages in the container; nothing is installed."""
-    try:
-        loaded, _ = _modules(host)
-        loose = unheld(_inside(host, loaded).packages)
-    except Refused as error:
-        yield refused(error)
-        return
+    packages = host.get_fact(DriverPackages)
+    loose = unheld(packages)
     if loose:
         yield StringCommand("apt-mark", "hold", *map(QuoteString, loose))
     else:
         host.noop("every package of the driver is held")
 
 
-def _modules(machine: Any) -> tuple[str, str]:
-    """Versions of the node's module, loaded and on disk. Raises `Refused` if there is no saying."""
-    connector: Any = getattr(machine, "connector", None)
-    if connector is None or getattr(connector, "vmid", None) is None:
-        raise Refused(
-            f"cannot match the driver's libraries: {machine.name} is no container that is reached "
-            "through its node; name it @pct/NODE/VMID"
-        )
+def _vmid(machine: Any) -> int | None:
+    """Of a container that is reached through its node."""
+    return getattr(getattr(machine, "connector", None), "vmid", None)
+
+
+def _on_node(machine: Any, words: Sequence[str]) -> str:
+    """What this says on the container's node. Raises `Refused` if it cannot be asked."""
     try:
-        asked = connector.node.run(module_words(), timeout=_ASK_S)
+        said = machine.connector.node.run(words, timeout=_ASK_S).stdout
     except OSError as error:  # the node, or the line to it
         raise Refused(f"cannot match the driver's libraries: {error}") from error
-    return modules(asked.stdout)
+    return str(said.decode("utf-8", "replace").strip())
 
 
 def _inside(machine: Any, loaded: str) -> Inside:
@@ -127,8 +126,6 @@ class _Work:
 
     plan: Plan
     loaded: str
-    installed: str
-    """On the node's disk."""
     there: bool
     """A tree of the loaded version is complete already."""
     source: str | None
@@ -179,17 +176,17 @@ def _send(machine: Any, work: _Work) -> None:
         sent = node.run([*words, kind, path, *FOLDERS], timeout=_SEND_S)
     if sent.code != 0:
         said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise Refused(_not_sent(work, path, said or "no reason"))
+        raise Refused(_not_sent(work, _on_node(machine, INSTALLED), path, said or "no reason"))
 
 
 def _new(version: str) -> str:
     return f"{HOME}/{version}.stoker-new"
 
 
-def _not_sent(work: _Work, path: str, said: str) -> str:
+def _not_sent(work: _Work, installed: str, path: str, said: str) -> str:
     todo = 'name another source: driver = {"source": "/path/of/a.run"}'
-    if work.source is None and work.installed not in ("", work.loaded):
-        todo = f"reboot the node or reload its module, since {work.installed} is installed"
+    if work.source is None and installed not in ("", work.loaded):
+        todo = f"reboot the node or reload its module, since {installed} is installed"
     return (
         f"cannot match the driver's libraries: {work.loaded} is loaded on the node, and "
         f"{path or 'the node itself'} did not give them: {said}; {todo}"

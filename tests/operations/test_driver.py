@@ -9,7 +9,13 @@ import pytest
 
 from stoker.container.asked import Driver
 from stoker.container.libraries import Inside, Library, Use
-from stoker.facts.driver_libraries import DriverLibraries, DriverUses, modules, uses
+from stoker.facts.driver_libraries import (
+    INSTALLED,
+    DriverLibraries,
+    DriverPackages,
+    DriverUses,
+    uses,
+)
 from stoker.operations import driver, driver_scripts, driver_source
 from stoker.pct.client import Result
 from stoker.pct.errors import Frozen
@@ -51,8 +57,8 @@ class Node:
             return Result(0, b"", b"")
         if words[2:3] == [driver_source._KIND]:
             return Result(0, self.kinds.get(words[4], "").encode(), b"")
-        said = f"loaded {self.loaded}\ninstalled {self.installed}\n"
-        return Result(0, said.encode(), b"")
+        said = self.installed if words == INSTALLED else self.loaded
+        return Result(0, f"{said}\n".encode(), b"")
 
 
 class Container(Given):
@@ -182,11 +188,15 @@ def test_a_tree_of_before_goes_when_nobody_uses_it_any_more() -> None:
     assert run(driver.matched, hidden, driver=Driver()) == []
 
 
-def test_a_container_that_does_not_answer_or_has_no_node_is_refused() -> None:
+def test_a_container_that_does_not_answer_is_refused() -> None:
     assert "gpu-a does not say what it has" in refusal(Container(Node(), None))
+
+
+def test_a_host_without_a_node_is_left_alone() -> None:
     host = Container(Node(), FITS)
     host.connector = SimpleNamespace()
-    assert "is no container that is reached through its node" in refusal(host)
+    assert run(driver.matched, host, driver=Driver()) == []
+    assert "reached without its node" in host.told[0]
 
 
 def test_installed_packages_of_the_driver_are_held_and_none_installed() -> None:
@@ -195,9 +205,8 @@ def test_installed_packages_of_the_driver_are_held_and_none_installed() -> None:
         ("libnvidia-container1", "install", "1.17.8-1"),
         ("nvidia-smi", "hold", "580.126.09-1"),
     )
-    host = Container(Node(), Inside(packages=packages))
-    assert run(driver.held, host) == ["apt-mark hold libcuda1"]
-    assert run(driver.held, Container(Node(), FITS)) == []
+    assert run(driver.held, Given({DriverPackages: packages})) == ["apt-mark hold libcuda1"]
+    assert run(driver.held, Given({DriverPackages: packages[1:]})) == []
 
 
 def test_a_source_on_the_node_is_used_where_it_lies() -> None:
@@ -235,7 +244,10 @@ def test_a_source_that_is_nowhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_the_node_and_the_processes_say_is_read_line_by_line() -> None:
-    assert modules(b"loaded 580.126.09\ninstalled \n") == ("580.126.09", "")
-    assert modules(b"") == ("", "")
+    printed = [
+        "package libcuda1 hold 580.1-1 installed",
+        "package nvidia-smi deinstall  config-files",
+    ]
+    assert DriverPackages().process(printed) == (("libcuda1", "hold", "580.1-1"),)
     said = ["", "use 7 - /usr/lib/libcuda.so.1.2 (deleted)", "use 8 a.service /"]
     assert uses(said) == [Use(7, "", "/usr/lib/libcuda.so.1.2 (deleted)"), Use(8, "a.service", "/")]
