@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from stoker.container import configuration, difference, version
 from stoker.container.asked import Driver, NodeSettings
+from stoker.container.change import Effect
 from stoker.container.mounts import Mount
 from stoker.container.network import Network
 from stoker.container.wanted import Features, Startup, Wanted
@@ -16,7 +18,7 @@ from stoker.proxmox.access import Access
 PAGE = Path(__file__).parents[2] / "docs" / "container.md"
 
 
-def said() -> dict[str, Any]:
+def dictionaries() -> dict[str, Any]:
     """The page's dictionaries, by name."""
     found: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
@@ -38,7 +40,7 @@ def keys(*dictionaries: dict[str, Any]) -> set[str]:
     ],
 )
 def test_a_dictionary_has_every_key_of_its_data(name: str, model: type[BaseModel]) -> None:
-    assert keys(said()[name]) == set(model.model_fields)
+    assert keys(dictionaries()[name]) == set(model.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +48,12 @@ def test_a_dictionary_has_every_key_of_its_data(name: str, model: type[BaseModel
     [("startup", Startup), ("features", Features), ("networks", Network), ("mounts", Mount)],
 )
 def test_so_has_each_part_of_a_container(name: str, model: type[BaseModel]) -> None:
-    part = said()["container"][name]
+    part = dictionaries()["container"][name]
     assert keys(*(part if isinstance(part, list) else [part])) == set(model.model_fields)
 
 
 def test_what_it_says_is_sound() -> None:
-    there = said()
+    there = dictionaries()
     Wanted.of(there["container"]).require_creatable()
     Access.of(there["proxmox"])
     Driver.model_validate(there["driver"])
@@ -59,7 +61,7 @@ def test_what_it_says_is_sound() -> None:
 
 
 def test_what_it_says_is_the_default_where_it_tells_one() -> None:
-    there = said()
+    there = dictionaries()
     assert Driver.model_validate(there["driver"]) == Driver()
     assert NodeSettings.model_validate(there["node_settings"]) == NodeSettings()
     default, told = Wanted(), Wanted.of(there["container"])
@@ -67,3 +69,35 @@ def test_what_it_says_is_the_default_where_it_tells_one() -> None:
         assert getattr(told, key) == getattr(default, key)
     for key in ("started", "allow_restart", "snapshot", "snapshots_kept", "stop_timeout_s"):
         assert getattr(told, key) == getattr(default, key)
+
+
+CHANGED = """
+cores: 1
+description: other
+features: keyctl=1
+hostname: other
+memory: 512
+nameserver: 192.0.2.1
+onboot: 0
+protection: 1
+searchdomain: other
+startup: order=9
+swap: 512
+unprivileged: 1
+"""
+BESIDE = ("rootfs_gib", "migrate_raw")
+MARKS = {"now": Effect.NOW, "plugged": Effect.PLUGGED, "start": Effect.RESTART}
+
+
+def test_when_a_change_takes_effect_is_what_it_says() -> None:
+    line = r'^    "(\w+)": .*# (now|plugged|start)\b'
+    marks = dict(re.findall(line, PAGE.read_text(), re.MULTILINE))
+    # These two are in no configuration's keys.
+    said = {key: MARKS[mark] for key, mark in marks.items() if key not in BESIDE}
+    data = {key: value for key, value in dictionaries()["container"].items() if key in said}
+    actual = configuration.parse(CHANGED)
+    found = difference.between(Wanted.of(data), (), actual, version.parse("6.1.10"), running=True)
+    assert {change.key: change.effect for change in found.changes} == {
+        key.removesuffix("_mib"): effect for key, effect in said.items()
+    }
+    assert len(said) == 12
