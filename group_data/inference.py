@@ -13,3 +13,8 @@ stop_foreign = False
 # itself; a container with servers and nothing else may well be restarted:
 # recovery = {"allow_restart": True}
 # The other keys: stop_running, allow_gpu_reset, allow_driver_reload, full, allow_stop_service, ha.
+
+# The driver's libraries in the container are made those of the module that its node has loaded
+# (docs/driver.md); others are removed, and packages held, only where that is said. These are the
+# defaults; source may be a .run file or a directory of .deb packages:
+# driver = {"source": None, "replace": False, "hold": False}

@@ -13,3 +13,13 @@ ssh_user = "root"
 #       "ladder": {"at_most_per_day": 3, "vmids": {200: {"up_to": "R3"}}},
 #   }
 watch = None
+
+# What is not good for the GPUs is told in every run. Only what is named here is changed, but for
+# the unit that makes the GPUs' device nodes at boot, before any guest starts (docs/driver.md):
+# node_settings = {
+#     "modules": True,  # NVIDIA's at boot, nouveau never
+#     "persistence": True,
+#     "hold": True,  # the driver's packages
+#     "power_limit_w": 450,
+#     "kernel_command_line": ["iommu=pt"],
+# }

@@ -1,6 +1,7 @@
 """The driver's libraries in a container: of exactly the version of the node's loaded module."""
 
 from collections.abc import Generator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,10 +170,12 @@ def _send(machine: Any, work: _Work) -> None:
     """A tree of that version is built in the container, and not in use yet."""
     node, vmid, new = machine.connector.node, machine.connector.vmid, _new(work.loaded)
     _run(machine, driver_scripts.PREPARE, new, what="make room for them")
-    with driver_source.ONE_AT_A_TIME[node.name]:
+    turn = driver_source.ONE_AT_A_TIME[node.name]
+    with turn:
         kind, path = driver_source.on_node(node, work.source)
-        machine.log(f"bringing the libraries of {work.loaded} in, from {path or 'the node'}")
-        words = ["bash", "-c", driver_scripts.SEND, "stoker", str(vmid), work.loaded, new]
+    machine.log(f"bringing the libraries of {work.loaded} in, from {path or 'the node'}")
+    words = ["bash", "-c", driver_scripts.SEND, "stoker", str(vmid), work.loaded, new]
+    with nullcontext() if kind == "node" else turn:
         sent = node.run([*words, kind, path, *FOLDERS], timeout=_SEND_S)
     if sent.code != 0:
         said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -14,8 +14,10 @@ install -d -m 0755 -- "${new%/*}" "$new"
 """
 """In the container, before anything is sent."""
 
-# The files travel from the node into the container, and nowhere else; what arrived is held against
-# the sums of what was sent. A tar in a container that was frozen meanwhile ends by the time limit.
+# What a driver needs is named by its version, but for one compiler of its own that libcuda opens
+# (libnvidia-nvvm70.so.4). The files travel from the node into the container, and nowhere else; what
+# arrived is held against the sums of what was sent. A tar in a container that was frozen meanwhile
+# ends by the time limit.
 SEND = r"""
 set -euo pipefail
 vmid=$1 version=$2 new=$3 kind=$4 source=$5
@@ -46,7 +48,8 @@ packages)
 esac
 for folder; do
     [ -d "$folder" ] || continue
-    find "$folder/" -maxdepth 1 -type f -name "lib*.so.$version" \
+    find "$folder/" -maxdepth 1 -type f \( -name "lib*.so.$version" \
+        -o -name 'libnvidia-nvvm[0-9]*.so.[0-9]' -o -name 'libnvidia-nvvm.so.[0-9].[0-9].[0-9]' \) \
         -exec ln -sf -t "$work/tree/lib" -- {} +
 done
 if [ ! -e "$work/tree/lib/libcuda.so.$version" ] ||

@@ -150,7 +150,10 @@ def power(limits: int | dict[str, int]) -> Commands:
     wanted = dict.fromkeys(smi, limits) if isinstance(limits, int) else limits
     problems = [p for uuid, watts in wanted.items() if (p := _impossible(smi, uuid, watts))]
     if not smi:
-        problems = ["nvidia-smi names no GPU"]
+        yield refused(
+            "cannot limit the power: nvidia-smi names no GPU and no limits; see stoker node"
+        )
+        return
     if problems:
         yield refused(f"cannot limit the power: {'; '.join(problems)}; correct power_limit_w")
         return

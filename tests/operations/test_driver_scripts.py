@@ -123,10 +123,13 @@ def test_the_node_s_own_libraries_of_that_version_arrive_with_nvidia_smi(box: Bo
     driver(node, "570.1")
     driver(node, NEW)
     (node / f"libnvidia-cfg.so.{NEW}.dpkg-new").write_text("")
+    (node / "libnvidia-nvvm70.so.4").write_text("it has no version of a driver")
+    (node / "libnvidia-nvvm.so.570.1").write_text("of another driver")
     program(box.root / "bin", "nvidia-smi", "echo smi")
     done = send(box, "node", "", box.root / "absent", node)
     assert done.returncode == 0, done.stderr
-    assert arrived(box) == ["bin/nvidia-smi", *LIBRARIES]
+    nvvm = "lib/libnvidia-nvvm70.so.4"
+    assert arrived(box) == sorted(["bin/nvidia-smi", *LIBRARIES, nvvm])
     tree = box.home / f"{NEW}.stoker-new"
     there = tree / LIBRARIES[0]
     assert there.read_bytes() == (node / Path(LIBRARIES[0]).name).read_bytes()
