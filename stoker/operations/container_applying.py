@@ -125,8 +125,7 @@ class Course:
         change, digest = found.difference, _there(found).digest
         if change.reverts:
             # Alone: what is left is looked at anew.
-            revert = {"revert": ",".join(change.reverts)}
-            self._tell(self.backend.set(self.vmid, revert, digest=digest))
+            self._tell(self.backend.set(self.vmid, {}, (), digest, change.reverts))
         else:
             options, deletes = change.options, change.deletes
             self._tell(self.backend.set(self.vmid, options, deletes, digest))

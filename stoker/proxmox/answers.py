@@ -13,12 +13,10 @@ from stoker.proxmox.errors import (
     NodeOffline,
     ProxmoxError,
     Rejected,
-    TaskUnknown,
     Unauthorized,
     Unreachable,
 )
 
-MAYBE = "whether it was done is not known: look at the node's tasks"
 _GATEWAY = (502, 503, 504)
 
 
@@ -56,7 +54,7 @@ def refusal(
     """
     status, body = error.status_code, error.errors or {}
     said = str(body.get("message") or error.content or "").strip()
-    so_far = MAYBE if wrote else refusals.NOTHING
+    so_far = refusals.MAYBE if wrote else refusals.NOTHING
     if status in _GATEWAY or body.get("page"):
         return _from_another(asked, f"answers {status} and is not Proxmox itself", access, wrote)
     if status == 401:
@@ -67,7 +65,7 @@ def refusal(
     if status == 403:
         return _forbidden(said, asked, needs)
     if status in (400, 501):
-        return Rejected(f"cannot {asked}: {_fields(said, body)}; correct that; {refusals.NOTHING}")
+        return refusals.error(_fields(said, body), asked, Rejected)
     if status >= 595:
         return NodeOffline(
             f"cannot {asked}: {access.url} cannot reach that node ({refusals.one_line(said)}); "
@@ -83,15 +81,12 @@ def garbled(error: Garbled, access: Access, asked: str, wrote: bool) -> ProxmoxE
 
 def _from_another(asked: str, what: str, access: Access, wrote: bool) -> ProxmoxError:
     if wrote:
-        return unknown(asked, f"{access.url} {what}; is a proxy in between? {MAYBE}")
+        return refusals.unknown(
+            asked, f"{access.url} {what}; is a proxy in between? {refusals.MAYBE}"
+        )
     return Unreachable(
         f"cannot {asked}: {access.url} {what}; is a proxy in between? {refusals.NOTHING}"
     )
-
-
-def unknown(asked: str, why: str) -> TaskUnknown:
-    """Something was asked for, and how it ended is not known."""
-    return TaskUnknown(f"cannot {asked} for certain: {why}")
 
 
 def _who(access: Access) -> str:
@@ -107,5 +102,5 @@ def _forbidden(said: str, asked: str, needs: str) -> ProxmoxError:
 def _fields(said: str, body: dict[str, Any]) -> str:
     fields = body.get("errors")
     if not isinstance(fields, dict):
-        return f"Proxmox says: {refusals.one_line(said)}"
+        return said
     return ", ".join(f"{key}: {refusals.one_line(str(why))}" for key, why in fields.items())

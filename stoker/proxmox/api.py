@@ -4,6 +4,7 @@ On proxmoxer, less what of it bites: it verifies against certifi's authorities, 
 follows redirects with the ticket, and takes a page of HTML for a success (`answers`).
 """
 
+import functools
 import http.cookiejar
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import requests
 from proxmoxer.backends import https
 from proxmoxer.core import ProxmoxResource, ResourceException
+from requests.adapters import HTTPAdapter
 
 from stoker.proxmox import answers, dropped, login, tasks, tls
 from stoker.proxmox.access import Access
@@ -24,6 +26,7 @@ AGAIN_S = (0.1, 0.5, 2.0)
 """Pauses before a read whose connection dropped is asked again; a write never is."""
 
 
+_AT_ONCE = 64  # containers; what is more gets connections that are not kept, and a log line each
 _VERBS = {"GET": "read", "POST": "post to", "PUT": "change", "DELETE": "delete"}
 
 IDLE_S = 3.0
@@ -144,6 +147,12 @@ class Session:
             return isinstance(auth, login.Ticket) and auth.forget()
 
 
+@functools.lru_cache(maxsize=32)
+def shared(access: Access) -> Session:
+    """One for all hosts of a run, so that its connections are used again."""
+    return Session(access)
+
+
 def _connected(access: Access) -> requests.Session:
     """A session that keeps its connection, and neither proxies nor cookies of others'."""
     verify, timeout = tls.authorities(access), (min(CONNECT_S, access.timeout_s), access.timeout_s)
@@ -151,6 +160,7 @@ def _connected(access: Access) -> requests.Session:
     session.trust_env = False
     session.max_redirects = 0
     session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    session.mount("https://", HTTPAdapter(pool_maxsize=_AT_ONCE))
     session.headers["Accept"] = "application/json"
     make = login.token if access.backend == "token" else login.Ticket
     session.auth = make(access, verify, timeout)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stoker.proxmox import tasks
-from stoker.proxmox.answers import unknown
+from stoker.proxmox import refusals, tasks
 from stoker.proxmox.api import Session
 from stoker.proxmox.backend import CREATE_S, START_S, VOLUME_S, Warnings
 from stoker.proxmox.errors import AlreadySo, ProxmoxError
@@ -120,7 +119,7 @@ class ByApi:
     def _ended(self, upid: Any, asked: str, limit_s: float) -> Warnings:
         if not tasks.is_upid(upid):
             look = f"pvesh get /nodes/{self.node}/tasks"
-            raise unknown(asked, f"Proxmox began no task; look there: {look}")
+            raise refusals.unknown(asked, f"Proxmox began no task; look there: {look}")
         return self.session.task(upid, asked, limit_s)
 
     def _call(self, method: str, path: str, params: Mapping[str, str], asked: str) -> Any:

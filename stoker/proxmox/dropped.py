@@ -5,7 +5,6 @@ import urllib3.exceptions as lower
 
 from stoker.proxmox import refusals, tls
 from stoker.proxmox.access import Access
-from stoker.proxmox.answers import MAYBE, unknown
 from stoker.proxmox.errors import ProxmoxError, Unreachable
 
 
@@ -18,7 +17,7 @@ class Dropped(Exception):  # noqa: N818 - what happened
         self.again = _comes_and_goes(error)
         self.error: ProxmoxError
         if sent:
-            self.error = unknown(asked, f"{why}; {MAYBE}")
+            self.error = refusals.unknown(asked, f"{why}; {refusals.MAYBE}")
         else:
             self.error = Unreachable(f"cannot {asked}: {why}; {refusals.NOTHING}")
         super().__init__(str(self.error))

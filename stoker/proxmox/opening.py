@@ -1,11 +1,7 @@
 """The way to a node's containers that the inventory asks for."""
 
-import functools
-
 from stoker.proxmox.access import Access
-from stoker.proxmox.api import Session
 from stoker.proxmox.backend import Backend
-from stoker.proxmox.by_api import ByApi
 from stoker.proxmox.pct import Pct, Run
 
 
@@ -16,10 +12,10 @@ def backend(access: Access, node: str, run: Run) -> Backend:
     Proxmox keeps for root@pam.
     """
     pct = Pct(run, node)
-    return pct if access.backend == "ssh" else ByApi(session(access), node, pct)
+    if access.backend == "ssh":
+        return pct
+    # Here, since a run over ssh alone would wait 0.1 s for what only https needs.
+    from stoker.proxmox.api import shared
+    from stoker.proxmox.by_api import ByApi
 
-
-@functools.lru_cache(maxsize=32)
-def session(access: Access) -> Session:
-    """One for all hosts of a run, so that its connections are used again."""
-    return Session(access)
+    return ByApi(shared(access), node, pct)

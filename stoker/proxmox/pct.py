@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stoker.proxmox import refusals, said
-from stoker.proxmox.answers import unknown
 from stoker.proxmox.backend import CREATE_S, SET_S, START_S, VOLUME_S, Warnings
 from stoker.proxmox.errors import AlreadySo, ProxmoxError, TaskFailed
 from stoker.proxmox.said import Ran
@@ -119,7 +118,7 @@ class Pct:
         try:
             ran = self.run(_words(words), limit_s)
         except TimeoutError as error:
-            raise unknown(asked, f"{error}; look at the node's tasks") from None
+            raise refusals.unknown(asked, f"{error}; look at the node's tasks") from None
         if ran.code == 0:
             return ran
         lines = said.lines(ran.stdout)

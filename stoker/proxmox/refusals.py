@@ -18,9 +18,11 @@ from stoker.proxmox.errors import (
     NoSuchContainer,
     ProxmoxError,
     Rejected,
+    TaskUnknown,
 )
 
 NOTHING = "nothing was changed"
+MAYBE = "whether it was done is not known: look at the node's tasks"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Row:
     error: type[ProxmoxError]
     what: str
     do: str
+    so_far: str = ""
+    """What has been changed, where that is not what the caller knows."""
 
 
 ROWS = (
@@ -108,6 +112,13 @@ ROWS = (
         "see systemctl status pve-cluster there",
     ),
     Row(
+        r"(?s)(unable to hotplug .+)",
+        Rejected,
+        "it takes that only when it starts ({0})",
+        "restart it",
+        "the change is noted and waits for that",
+    ),
+    Row(
         r"(?s)400 (?:Parameter verification failed|unable to parse option|not enough arguments).*"
         r"|Unknown option: .*",
         Rejected,
@@ -143,8 +154,16 @@ def error(
     for row in ROWS:
         if found := re.search(row.pattern, said):
             what = one_line(found[1] if found.lastindex else found[0])
-            return row.error(f"cannot {asked}: {row.what.format(what)}; {row.do}; {so_far}")
-    return otherwise(f"cannot {asked}: Proxmox says: {one_line(said) or 'nothing'}; {so_far}")
+            return row.error(
+                f"cannot {asked}: {row.what.format(what)}; {row.do}; {row.so_far or so_far}"
+            )
+    do = "correct that; " if otherwise is Rejected else ""
+    return otherwise(f"cannot {asked}: Proxmox says: {one_line(said) or 'nothing'}; {do}{so_far}")
+
+
+def unknown(asked: str, why: str) -> TaskUnknown:
+    """Something was asked for, and how it ended is not known."""
+    return TaskUnknown(f"cannot {asked} for certain: {why}")
 
 
 def one_line(text: str) -> str:

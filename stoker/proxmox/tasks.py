@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from stoker.proxmox import refusals
-from stoker.proxmox.answers import unknown
 from stoker.proxmox.backend import Warnings
 from stoker.proxmox.errors import (
     Forbidden,
@@ -44,7 +43,7 @@ def awaited(session: Asking, upid: str, asked: str, limit_s: float) -> Warnings:
     A look that fails is repeated until the limit; then TaskUnknown, with how to look by hand.
     """
     if not is_upid(upid):
-        raise unknown(asked, f"{upid!r} is no task; look at the node's tasks")
+        raise refusals.unknown(asked, f"{upid!r} is no task; look at the node's tasks")
     until, why = session.clock() + limit_s, f"it runs for more than {limit_s:g} s"
     for pause in pauses():
         state: Mapping[str, Any] = {}
@@ -78,7 +77,7 @@ def _path(upid: str) -> str:
 
 def _unknown(upid: str, asked: str, why: str) -> TaskUnknown:
     look = f"pvesh get /{_path(upid)}/status"
-    return unknown(asked, f"{why}; it may still run, look at it there: {look}")
+    return refusals.unknown(asked, f"{why}; it may still run, look at it there: {look}")
 
 
 def _ended(session: Asking, upid: str, asked: str, how: str) -> Warnings:

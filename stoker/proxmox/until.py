@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
-from stoker.proxmox.answers import unknown
+from stoker.proxmox import refusals
 from stoker.proxmox.backend import HA_S
 
 
@@ -27,4 +27,4 @@ def until(
             break
         sleep(wait)
     why = f"the HA manager was asked and has not done it within {HA_S:g} s"
-    raise unknown(asked, f"{why}; see {look}, and ha-manager status")
+    raise refusals.unknown(asked, f"{why}; see {look}, and ha-manager status")

@@ -121,16 +121,20 @@ class NodeDouble:
         return ()
 
     def set(
-        self, vmid: int, options: Mapping[str, str], delete: Sequence[str] = (), digest: str = ""
+        self,
+        vmid: int,
+        options: Mapping[str, str],
+        delete: Sequence[str] = (),
+        digest: str = "",
+        revert: Sequence[str] = (),
     ) -> tuple[str, ...]:
-        self._begin(" ".join(["set", str(vmid), *options, *(f"-{key}" for key in delete)]))
+        words = [*options, *(f"-{key}" for key in delete), *(["revert"] if revert else [])]
+        self._begin(" ".join(["set", str(vmid), *words]))
         ct = self._unlocked(vmid)
         if digest and digest != hashlib.sha1(ct.text.encode()).hexdigest():
             raise Changed("cannot change CT: somebody changed it")
-        if "revert" in options:
-            for key in options["revert"].split(","):
-                ct.pending.pop(key, None)
-            return ()
+        for key in revert:
+            ct.pending.pop(key, None)
         for key, value in options.items():
             waits = vmid in self.running and self._waits(key, ct)
             (ct.pending if waits else ct.keys)[key] = value

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from stoker.proxmox import opening
 from stoker.proxmox.access import Access
-from stoker.proxmox.api import Session
+from stoker.proxmox.api import Session, shared
 from stoker.proxmox.by_api import ByApi
 from stoker.proxmox.pct import Pct
 
@@ -105,7 +104,7 @@ def api(session: Session, shell: Shell) -> ByApi:
 def forgotten() -> Iterator[None]:
     """No session outlives its fakepve."""
     yield
-    opening.session.cache_clear()
+    shared.cache_clear()
 
 
 Call = Callable[[], object]

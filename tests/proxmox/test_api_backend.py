@@ -1,5 +1,7 @@
 """A node's containers through the API, against fakepve."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -7,9 +9,10 @@ import pytest
 from stoker.proxmox.access import Access
 from stoker.proxmox.api import Session
 from stoker.proxmox.by_api import ByApi
+from stoker.proxmox.errors import Rejected
 from stoker.proxmox.opening import backend
 from stoker.proxmox.pct import Pct
-from tests.proxmox.conftest import TEMPLATE, Clock, Shell
+from tests.proxmox.conftest import TEMPLATE, Clock, Ended, Shell
 
 ROOTFS = {"ostemplate": TEMPLATE, "rootfs": "local-lvm:8"}
 
@@ -75,6 +78,16 @@ def test_the_digest_guards_what_comes_first(fakepve: Any, api: ByApi, shell: She
     assert shell.ran[1][-1] == "--dev0=/dev/nvidia0"
 
 
+def test_what_is_taken_back_is_taken_back_by_who_may(
+    fakepve: Any, api: ByApi, shell: Shell
+) -> None:
+    fakepve.grant("stoker@pve", "/", "VM.Config.Memory")
+    ct = fakepve.add_ct(200, pending={"memory": 1024, "dev0": "/dev/nvidia0"})
+    api.set(200, {}, (), ct.digest(), ["memory", "dev0"])
+    assert ct.pending == {"dev0": "/dev/nvidia0"}
+    assert shell.ran == [["env", "LC_ALL=C", "pct", "set", "200", "--revert=dev0"]]
+
+
 def test_a_change_of_nothing_asks_nobody(fakepve: Any, api: ByApi, shell: Shell) -> None:
     api.set(200, {})
     assert (fakepve.requests, shell.ran) == ([], [])
@@ -89,6 +102,27 @@ def test_a_ticket_of_root_needs_no_pct(
     assert (way.name, way.is_root) == ("ticket", True)
     assert fakepve.ct(200).config["dev0"] == "/dev/nvidia0"
     assert shell.ran == []
+
+
+def test_a_run_has_one_session_for_all_hosts(fakepve: Any, data: dict[str, Any]) -> None:
+    one, other = (backend(Access.of(data), node, Shell()) for node in ("pve1", "pve2"))
+    assert isinstance(one, ByApi) and isinstance(other, ByApi)
+    assert one.session is other.session
+
+
+def test_ssh_waits_for_nothing_of_https() -> None:
+    program = "import sys, stoker.proxmox.opening; print('requests' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout.strip() == "False"
+
+
+def test_what_root_could_not_do_says_what_was_done(fakepve: Any, api: ByApi, shell: Shell) -> None:
+    shell.answers["set"] = Ended(255, b"", b"Device /dev/nvidia9 does not exist\n")
+    with pytest.raises(Rejected, match="what needs no root was done before that"):
+        api.create(200, {**ROOTFS, "dev0": "/dev/nvidia9"})
+    assert "lock" not in fakepve.ct(200).config
+    with pytest.raises(Rejected, match="nothing was changed"):
+        api.set(200, {"dev0": "/dev/nvidia9"})
 
 
 def test_ssh_is_pct_alone(shell: Shell) -> None:

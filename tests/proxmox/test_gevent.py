@@ -20,7 +20,7 @@ posted = session.post("nodes/pve1/lxc/200/status/start")
 session.task(posted)
 if sys.argv[1] == "patched":
     import gevent
-    jobs = [gevent.spawn(session.get, "version") for _ in range(20)]
+    jobs = [gevent.spawn(session.get, "version") for _ in range(24)]
     assert all(job.get()["version"] for job in jobs)
 try:
     Session(access.model_copy(update={"ca_file": ""})).get("version")

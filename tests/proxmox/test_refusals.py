@@ -66,7 +66,7 @@ def test_a_change_that_is_refused_says_why(
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [
-        (400, errors.Rejected, "Proxmox says: no such task"),
+        (400, errors.Rejected, "no such task; look at the node's tasks"),
         (401, errors.Unauthorized, "(no such task)"),
         (500, errors.Rejected, "no such task"),
         (595, errors.NodeOffline, "nothing was changed"),
@@ -151,6 +151,22 @@ class TestMaking:
         ):
             caught = raised(act)
             assert type(caught) is errors.Locked and "(create)" in str(caught)
+
+
+def test_what_a_running_container_does_not_take_waits_for_its_restart(
+    fakepve: Any, api: ByApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"memory": "unable to hotplug memory: failed to set memory limit"}
+    answer = {"message": "Parameter verification failed.\n", "errors": fields}
+    monkeypatch.setattr(
+        "stoker.proxmox.answers.Answers.loads_errors", lambda self, response: answer
+    )
+    fakepve.add_ct(200)
+    fakepve.fail("PUT", CONFIG, 400, "Parameter verification failed.")
+    caught = raised(lambda: api.set(200, {"memory": "512"}))
+    assert type(caught) is errors.Rejected
+    assert "it takes that only when it starts (unable to hotplug memory: failed" in str(caught)
+    assert str(caught).endswith("the change is noted and waits for that")
 
 
 @pytest.mark.parametrize(

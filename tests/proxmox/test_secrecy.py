@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stoker.proxmox.access import Access
-from stoker.proxmox.api import Session
+from stoker.proxmox.api import Session, shared
 from stoker.proxmox.by_api import ByApi
-from stoker.proxmox.opening import backend, session
+from stoker.proxmox.opening import backend
 from tests.proxmox.conftest import PASSWORD, SECRET, TEMPLATE, Clock, Shell
 from tests.proxmox.scripted import answer, scripted
 
@@ -45,7 +45,7 @@ def test_in_a_life_of_a_container(
     way.create(200, {"ostemplate": TEMPLATE, "rootfs": "local-lvm:8", "dev0": "/dev/null"})
     way.start(200)
     way.shutdown(200, 60, True)
-    shown = repr((way, access, session(access), vars(session(access))))
+    shown = repr((way, access, shared(access), vars(shared(access))))
     assert log()
     no_secret(log() + shown + str(shell.ran))
 
