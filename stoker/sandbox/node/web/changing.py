@@ -63,6 +63,8 @@ def configure(call: Call) -> None:
 def resize(call: Call) -> str:
     """PUT /nodes/N/lxc/ID/resize."""
     call.require_vm("VM.Config.Disk")
+    # The real one takes the parameters `disk` and `size` for keys of the configuration.
+    call.require_vm("VM.Config.Options")
     volumes.resized(store.load(call.vmid), call.values["disk"], call.values["size"])
     return _task(call, "resize", "resize", {**call.values, "vmid": call.place["vmid"]})
 
