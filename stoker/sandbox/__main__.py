@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from subprocess import DEVNULL
 
 from stoker.refused import Refused
-from stoker.sandbox import image, lifecycle, places, report, stuck
+from stoker.sandbox import image, lifecycle, places, report, stuck, switches
 from stoker.sandbox import state as states
 from stoker.sandbox.lifecycle import Size
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
                 help="plan our containers and create none: a deploy does",
             )
             command.add_argument("--template", choices=image.SUITES, help="guests (debian-12)")
-    broken = commands.add_parser("break", help="stuck processes, or failures of the stand-in GPUs")
+    broken = commands.add_parser("break", help="stuck processes, failing GPUs, ugly nodes")
     broken.add_argument("--name", default="demo", help="which instance (demo)")
     which = broken.add_mutually_exclusive_group(required=True)
     which.add_argument("scenario", nargs="?", help="name of a stuck state or a failure")
@@ -58,9 +58,12 @@ def _size(asked: argparse.Namespace) -> Size:
 
 def _break(asked: argparse.Namespace) -> None:
     if asked.list:
-        print("\n".join(stuck.SCENARIOS))
+        print("\n".join([*stuck.SCENARIOS, *switches.SWITCHES]))
     elif asked.heal:
         stuck.heal(states.load(asked.name))
+        switches.heal(states.load(asked.name))
+    elif asked.scenario in switches.SWITCHES:
+        print(switches.turn_on(states.load(asked.name), asked.scenario))
     else:
         print(stuck.inject(states.load(asked.name), asked.scenario))
 

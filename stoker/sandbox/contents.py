@@ -48,4 +48,9 @@ def on_node(root: Path, gpus: int) -> None:
     if not (root / MODEL).exists():
         tiny_model.write(root / MODEL)
     if gpus and not (root / _LIBRARIES / "libcuda.so.1").exists():
-        driver_libraries.placed(root / _LIBRARIES, gpu.DRIVER_VERSION)
+        driver_on_node(root, gpu.DRIVER_VERSION)
+
+
+def driver_on_node(root: Path, version: str) -> None:
+    """The user half of that driver version, and of no other, is on a node."""
+    driver_libraries.placed(root / _LIBRARIES, version)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stoker.refused import Refused
-from stoker.sandbox import inventory, lifecycle, places, state
+from stoker.sandbox import gpu, inventory, lifecycle, places, state
 from stoker.sandbox.files import mounts_below, write_atomically
 from stoker.sandbox.lifecycle import Size
 
@@ -34,6 +34,39 @@ def test_an_instance_of_an_older_checkout_has_no_neighbours(tmp_path: Path) -> N
     del told["neighbours"]
     path.write_text(json.dumps(told))
     assert state.load("test-x") == planned
+
+
+def test_an_instance_of_an_older_checkout_is_not_bare(tmp_path: Path) -> None:
+    planned = lifecycle.plan("test-x", Size(bare=True), "198.51.100.0/27")
+    planned.save()
+    assert state.load("test-x").bare
+    assert lifecycle.size_of(state.load("test-x")) == Size(bare=True)
+    path = tmp_path / "test-x/state.json"
+    told = json.loads(path.read_text())
+    del told["bare"]
+    path.write_text(json.dumps(told))
+    assert not state.load("test-x").bare
+
+
+def test_a_bare_instance_says_what_its_containers_should_be() -> None:
+    planned = lifecycle.plan("test-x", Size(neighbours=1, gpus=3, bare=True), "198.51.100.0/27")
+    groups = inventory.of(planned)
+    assert groups.pve[0][1]["proxmox"] == {
+        "backend": "token",
+        "host": "198.51.100.2",
+        "token": "stoker@pve!deploy",
+        "secret_file": str(planned.api_secret),
+        "ca_file": str(planned.ca_file),
+    }
+    wanted = groups.inference[0][1]["container"]
+    uuids = [one["uuid"] for one in gpu.initial("test-x/pve1", 3)["gpus"]]
+    # The last GPU is the neighbour's.
+    assert wanted["gpus"] == uuids[:2]
+    assert wanted["networks"][0]["ip"] == "198.51.100.6/27"
+    assert [mount["target"] for mount in wanted["mounts"]] == ["/var/lib/stoker-gpu", "/models"]
+    without = lifecycle.plan("test-x", Size(gpus=0, bare=True), "198.51.100.0/27")
+    plain = inventory.of(without).inference[0][1]["container"]
+    assert "gpus" not in plain and len(plain["mounts"]) == 1
 
 
 def test_without_an_instance_the_sentence_names_the_command() -> None:

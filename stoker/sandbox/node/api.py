@@ -29,9 +29,9 @@ def _require_node(node: str) -> None:
 
 def _version(_options: Dict[str, str]) -> Dict[str, str]:
     return {
-        "release": version.RELEASE,
+        "release": version.release(),
         "repoid": version.REPOSITORY,
-        "version": version.MANAGER,
+        "version": version.manager(),
     }
 
 
@@ -62,7 +62,7 @@ def node_status() -> Dict[str, Any]:
     return {
         "kversion": f"Linux {os.uname().release} {os.uname().version}",
         "loadavg": load,
-        "pveversion": f"pve-manager/{version.MANAGER}/{version.REPOSITORY}",
+        "pveversion": f"pve-manager/{version.manager()}/{version.REPOSITORY}",
         "uptime": node_use()["uptime"],
     }
 

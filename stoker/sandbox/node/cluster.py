@@ -10,6 +10,8 @@ from typing import Any, Dict
 from .died import Died
 
 ROOT = "/etc/pve"
+# What the nodes of an instance share; links of /etc/pve lead here.
+SHARED_MOUNT = "/var/lib/pve-cluster/shared"
 PORT = 8006
 NO_QUORUM = "cluster not ready - no quorum?"
 

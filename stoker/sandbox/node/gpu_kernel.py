@@ -39,9 +39,12 @@ def modules(state: State) -> List[str]:
 
 
 def installed(state: State) -> str:
-    """Version of the module on disk: with an injected mismatch the one of the newer library."""
+    """Version of the module on disk, which the next boot loads.
+
+    It is another one after an upgrade, and with an injected mismatch.
+    """
     newer = state["failures"].get("driver") == "mismatch"
-    return NEWER if newer else str(state["driver_version"])
+    return NEWER if newer else str(state.get("installed_version", state["driver_version"]))
 
 
 def refcnt(module: str, state: State, holders: List[Holder]) -> int:
@@ -64,6 +67,7 @@ def tree(state: State, holders: List[Holder]) -> Tree:
         "installed": f"{installed(state)}\n".encode(),
         "kernel.log": "".join(line + "\n" for line in state.get("kernel_log", [])).encode(),
         "proc/devices": _devices(state, loaded).encode(),
+        "modinfo": f"{installed(state)}\n".encode(),
     }
     for gpu in state["gpus"]:
         files.update(_pci(gpu, state, bool(loaded)))

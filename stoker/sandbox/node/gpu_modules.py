@@ -58,11 +58,11 @@ def renumber(state: State, name: str, dev: str) -> None:
         state["uvm_loads"] = state.get("uvm_loads", 0) + 1
     loads = state["boots"] + state.get("uvm_loads", 0)
     every = gpu_nodes.numbers([gpu["minor"] for gpu in state["gpus"]], loads)
-    is_uvm = name == "nvidia_uvm"
-    own = {node: every[node] for node in every if node.startswith("nvidia-uvm") == is_uvm}
+    own = {node: every[node] for node in every if gpu_nodes.is_uvm(node) == (name == "nvidia_uvm")}
     state["nodes"].update(own)
     state["majors"] = gpu_nodes.major_numbers(state["nodes"])
-    gpu_nodes.make(dev, own)
+    if not state.get("lazy_nodes"):
+        gpu_nodes.make(dev, own)
 
 
 def unload(name: str, state: State, holders: List[Holder]) -> None:
@@ -135,18 +135,33 @@ def modinfo(words: Sequence[str], directory: str, _proc: str, _dev: str) -> int:
     return 0
 
 
-def nvidia_modprobe(_words: Sequence[str], directory: str, _proc: str, dev: str) -> int:
-    """The exit code of `nvidia-modprobe`: the nodes of what is loaded are there."""
-    state = gpu_state.load(directory)
-    loaded = gpu_kernel.modules(state)
-    wanted = {
-        name: number
-        for name, number in state["nodes"].items()
-        if ("nvidia_uvm" if name.startswith("nvidia-uvm") else "nvidia") in loaded
-        and gpu_holders.device(os.path.join(dev, name)) != tuple(number)
-    }
-    gpu_nodes.make(dev, wanted)
-    return 0 if loaded else 1
+def nvidia_modprobe(words: Sequence[str], directory: str, _proc: str, dev: str) -> int:
+    """The exit code of `nvidia-modprobe [-u] [-c N]`: the nodes of what is loaded are there.
+
+    Where nodes are lazy it is as strict as the real one: -u loads nvidia_uvm and makes its nodes,
+    and without it only the others are made, with -c the one of that minor (255: nvidiactl).
+    """
+    with gpu_state.changing(directory) as state:
+        lazy, uvm = state.get("lazy_nodes"), "-u" in words
+        if lazy:
+            load("nvidia_uvm" if uvm else "nvidia", state, dev)
+        wanted = {
+            name: number
+            for name, number in state["nodes"].items()
+            if (not lazy or (gpu_nodes.is_uvm(name) == uvm and _asked(name, uvm, words)))
+            and ("nvidia_uvm" if gpu_nodes.is_uvm(name) else "nvidia") in gpu_kernel.modules(state)
+            and gpu_holders.device(os.path.join(dev, name)) != tuple(number)
+        }
+        gpu_nodes.make(dev, wanted)
+        return 0 if gpu_kernel.modules(state) else 1
+
+
+def _asked(name: str, uvm: bool, words: Sequence[str]) -> bool:
+    """Whether -c names this node of nvidia's; without it all are asked for."""
+    minors = [words[n + 1] for n in range(len(words) - 1) if words[n] == "-c"]
+    minors += [word[3:] for word in words if word.startswith("-c=")]
+    files = {f"nvidia{minor}" for minor in minors} | {"nvidiactl" for m in minors if m == "255"}
+    return uvm or not minors or name in files
 
 
 PROGRAMS: Dict[str, Callable[[Sequence[str], str, str, str], int]] = {

@@ -70,12 +70,22 @@ def major_numbers(nodes: Dict[str, List[int]]) -> Dict[str, int]:
     return {name: nodes[node][0] for name, node in found.items() if node in nodes}
 
 
+def is_uvm(name: str) -> bool:
+    """Whether a node is one of nvidia_uvm's."""
+    return name.startswith("nvidia-uvm")
+
+
 def boot(state: State) -> None:
     """What a boot of the node makes of its GPUs' state."""
     state["boots"] += 1
     state["uvm_loads"] = 0
+    state["driver_version"] = state.pop("installed_version", state["driver_version"])
     state["modules"] = list(gpu_kernel.USERS)
     state["nodes"] = numbers([gpu["minor"] for gpu in state["gpus"]], state["boots"])
+    if state.get("lazy_nodes"):
+        # udev loads nvidia for the PCI device; nobody has asked for nvidia_uvm yet.
+        state["modules"].remove("nvidia_uvm")
+        state["nodes"] = {name: n for name, n in state["nodes"].items() if not is_uvm(name)}
     state["majors"] = major_numbers(state["nodes"])
     state["kernel_log"] = [gpu_log.now(gpu_log.loaded(state["driver_version"]))]
 
@@ -87,7 +97,7 @@ def main() -> int:
         return 0
     with gpu_state.changing(directory) as state:
         boot(state)
-        if state["failures"].get("driver") != "not-loaded":
+        if state["failures"].get("driver") != "not-loaded" and not state.get("lazy_nodes"):
             make("/dev", state["nodes"])
     gpu_state.save(directory, "observed.json", gpu_observed.EMPTY)
     gpu_kernel.write(directory, gpu_kernel.tree(state, []))

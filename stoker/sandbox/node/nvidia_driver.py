@@ -13,6 +13,8 @@ from . import gpu_kernel
 from .gpu_holders import device
 from .gpu_state import State
 
+LIBRARY = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: "
 MESSAGES: Dict[str, "tuple[int, str]"] = {
     "not-loaded": (
         9,
@@ -25,11 +27,7 @@ MESSAGES: Dict[str, "tuple[int, str]"] = {
         "the NVIDIA Display Driver is properly installed and present in your system.\n"
         "Please also try adding directory that contains libnvidia-ml.so to your system PATH.",
     ),
-    "mismatch": (
-        18,
-        "Failed to initialize NVML: Driver/library version mismatch\n"
-        f"NVML library version: {gpu_kernel.NEWER}",
-    ),
+    "mismatch": (18, f"{MISMATCH}{gpu_kernel.NEWER}"),
     "denied": (4, "Failed to initialize NVML: Insufficient Permissions"),
     "blocked": (255, "Failed to initialize NVML: Unknown Error"),
     "no-devices": (6, "No devices were found"),
@@ -66,6 +64,14 @@ def opened(path: str) -> None:
         refuse("not-loaded")
 
 
+def library_version() -> str:
+    """Of the NVML that lies here, by its link; empty where there is none to be compared."""
+    try:
+        return os.readlink(LIBRARY).partition("libnvidia-ml.so.")[2]
+    except OSError:
+        return ""
+
+
 def reach(state: State, dev: str) -> List[State]:
     """The GPUs whose nodes are here and are the driver's; `Answer` where there is no driver."""
     failures = state["failures"]
@@ -75,6 +81,10 @@ def reach(state: State, dev: str) -> List[State]:
         refuse(failures["driver"])
     if "nvidia" not in state.get("modules", ["nvidia"]):
         refuse("not-loaded")
+    library = library_version()
+    if library not in ("", state["driver_version"]):
+        # It says the first two numbers of a version alone.
+        raise Answer(18, MISMATCH + ".".join(library.split(".")[:2]))
     opened(os.path.join(dev, "nvidiactl"))
     gpus = [
         gpu

@@ -13,7 +13,7 @@ def main(words: Sequence[str]) -> int:
     kernel = os.uname().release
     if not {"-v", "--verbose", "-verbose"} & set(words):
         running = f"running kernel: {kernel}"
-        print(f"pve-manager/{version.MANAGER}/{version.REPOSITORY} ({running})")
+        print(f"pve-manager/{version.manager()}/{version.REPOSITORY} ({running})")
         return 0
     for name, number in version.packages().items():
         more = f" (running kernel: {kernel})" if name == "proxmox-ve" else ""

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from typing import Dict, Tuple
 
-MANAGER = "9.2.11"
-RELEASE = "9.2"
+# Of pve-manager, by the first number of pve-container's version.
+MANAGERS = {"6": "9.2.11", "5": "8.4.14", "4": "7.4.20"}
 REPOSITORY = "a1b2c3d4e5f60718"
 CONTAINER = "6.1.10"
 SETTING = "/usr/lib/stoker-sandbox/pve-container.version"
 PACKAGES = {
     "proxmox-ve": "9.2.0",
-    "pve-manager": MANAGER,
     "libpve-common-perl": "9.2.1",
     "lxc-pve": "6.0.5-1",
     "pve-cluster": "9.1.6",
@@ -32,9 +31,19 @@ def container() -> str:
         return CONTAINER
 
 
+def manager() -> str:
+    """The version of Proxmox itself that goes with it, `9.2.11`."""
+    return MANAGERS.get(container().split(".")[0], MANAGERS["6"])
+
+
+def release() -> str:
+    """Its first two numbers."""
+    return ".".join(manager().split(".")[:2])
+
+
 def packages() -> Dict[str, str]:
     """Every package with its version."""
-    return {**PACKAGES, "pve-container": container()}
+    return {**PACKAGES, "pve-manager": manager(), "pve-container": container()}
 
 
 def _at_least(*wanted: int) -> bool:

@@ -14,7 +14,11 @@ Row = Dict[str, Any]
 
 def whole_version(_call: Call) -> Row:
     """GET /version."""
-    return {"release": version.RELEASE, "repoid": version.REPOSITORY, "version": version.MANAGER}
+    return {
+        "release": version.release(),
+        "repoid": version.REPOSITORY,
+        "version": version.manager(),
+    }
 
 
 def nodes(call: Call) -> List[Row]:
