@@ -5,6 +5,7 @@ from collections.abc import Generator
 from pyinfra import host, state
 from pyinfra.api import FunctionCommand, operation
 from pyinfra.api.command import PyinfraCommand
+from pyinfra.context import ctx_host
 
 from stoker.container.wanted import Wanted
 from stoker.operations import container_showing as showing
@@ -23,20 +24,22 @@ def present(wanted: Wanted, access: Access) -> Generator[PyinfraCommand, None, N
 
     A dry run tells the difference. What needs a restart waits for one, unless it is allowed.
     """
+    # Not pyinfra's stand-in for it, which means nothing to whoever tells of a long wait.
+    container = ctx_host.get()
     try:
-        reached(host)
-        way = Way(host, wanted, access)
+        reached(container)
+        way = Way(container, wanted, access)
         found = way.plan()
         if not found.acts(wanted.allow_restart):
-            showing.told(host, found, wanted)
+            showing.told(container, found, wanted)
             showing.require_gpus(found)
             host.noop(f"CT {found.vmid} is as declared")
             return
     except (OSError, Refused) as error:
         if not state.is_executing:
-            showing.doubted(host, error)
+            showing.doubted(container, error)
         yield refused(error)
         return
     if not state.is_executing:
-        showing.preview(host, found, wanted)
-    yield FunctionCommand(apply, [way], {})
+        showing.preview(container, found, wanted)
+    yield FunctionCommand(apply, [wanted, access], {})

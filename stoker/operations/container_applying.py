@@ -17,17 +17,18 @@ from stoker.operations import container_snapshotting as snapshotting
 from stoker.operations.container_creating import await_made, telling
 from stoker.operations.container_node import Way
 from stoker.operations.container_planning import Plan
+from stoker.proxmox.access import Access
 from stoker.proxmox.errors import ProxmoxError
 from stoker.refused import Refused
 
 Act = Callable[[Plan], None]
 
 
-def apply(state: Any, host: Any, way: Way) -> bool:
+def apply(state: Any, host: Any, wanted: Wanted, access: Access) -> bool:
     """False after a failure, which is told in sentences."""
     try:
         host.connector.hold()
-        Course(way).run()
+        Course(Way(host, wanted, access)).run()
     except (OperationError, OSError, Refused) as error:
         for line in str(error).splitlines():
             host.log_styled(line, fg="red", log_func=logger.error)

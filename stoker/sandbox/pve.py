@@ -8,11 +8,22 @@ from stoker.sandbox import account, certificates, lxc_node
 from stoker.sandbox.files import write_atomically
 from stoker.sandbox.state import Node, State
 
+STORAGES = """dir: local
+\tpath /var/lib/vz
+\tcontent vztmpl,rootdir,iso,backup
+
+zfspool: local-zfs
+\tpool rpool/data
+\tcontent rootdir,images
+"""
+"""Those of `stoker.sandbox.node.volumes`."""
+
 
 def placed(state: State, node: Node, owner: int) -> None:
     """Everything the API of a node needs that is the instance's own; before its first boot too."""
     here = lxc_node.cluster(state, node)
     (here / "nodes" / node.name / "lxc").mkdir(parents=True, exist_ok=True)
+    write_atomically(here / "storage.cfg", STORAGES)
     account.placed(here, account.secret(state.api_secret, owner))
     account.secret(state.root_password, owner)
     authorities = state.directory / "authority"

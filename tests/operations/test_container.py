@@ -49,7 +49,7 @@ def _node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def done(host: ContainerHost, **said: Any) -> bool:
     """Whether it succeeded in execution."""
-    return apply(None, host, Way(host, Wanted.of(said), Access()))
+    return apply(None, host, Wanted.of(said), Access())
 
 
 def asked(host: ContainerHost, monkeypatch: pytest.MonkeyPatch, **said: Any) -> list[str]:

@@ -35,7 +35,7 @@ ENABLED = {
     ),
 }
 # What all nodes of a cluster see as one: real ones by a replicated file system, these by a mount.
-SHARED = ("nodes", "priv", "user.cfg", "pve-root-ca.pem")
+SHARED = ("nodes", "priv", "user.cfg", "pve-root-ca.pem", "storage.cfg")
 SHARED_AT = "../../var/lib/pve-cluster/shared"
 DIRECTORIES = ("etc/pve/ha", "var/lib/vz/template/cache", "var/lib/lxc", "etc/stoker-sandbox")
 
