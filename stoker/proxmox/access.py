@@ -89,6 +89,8 @@ def _problems(access: Access) -> Iterator[str]:
     if access.backend == "token":
         if not _TOKEN.fullmatch(access.token):
             yield "token is not like user@realm!id; give its name only, never its secret"
+    elif access.token:
+        yield "token is given, but the backend ticket has a user; set backend, or remove it"
     elif not _USER.fullmatch(access.user):
         yield "user is not like root@pam; give name@realm"
     if bool(access.secret_env) == bool(access.secret_file):

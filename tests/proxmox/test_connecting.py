@@ -158,6 +158,19 @@ def test_the_environment_has_no_say(
     assert there.get("version") == {"version": "9.0"}
 
 
+def test_the_authorities_are_those_of_this_system(
+    server: Scripted,
+    there: Session,
+    fakepve_cafile: str,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", fakepve_cafile)
+    server.answers = [GOOD]
+    known = Session(access(server.port, ""), clock.sleep, clock)
+    assert known.get("version") == {"version": "9.0"}
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 class TestWhereNothingWasSent:
     """Then a write is as harmless as a read."""

@@ -1,6 +1,7 @@
 """Tickets: got by a password, kept, asked for again when they have ended."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -30,6 +31,16 @@ def test_a_ticket_is_asked_for_once(fakepve: Any, ticket: Session) -> None:
         ticket.get("version")
     ticket.put("nodes/pve1/lxc/200/config", cores="2")
     assert logins(fakepve) == 1
+
+
+def test_several_at_once_ask_for_one_ticket_and_keep_their_connections(
+    fakepve: Any, ticket: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    fakepve.network["latency"], fakepve.time_scale = 0.02, 1
+    with ThreadPoolExecutor(16) as pool:
+        assert len(list(pool.map(ticket.get, ["version"] * 16))) == 16
+    assert logins(fakepve) == 1
+    assert "pool is full" not in caplog.text
 
 
 def test_nothing_is_asked_before_it_is_needed(fakepve: Any, ticket: Session) -> None:

@@ -180,5 +180,6 @@ class TestWithAServer:
             return str(await fakepve._ct_task(ct, "hastart", user, body, lock=False))
 
         fakepve._ct_ha = only_asked
+        api.session.sleep = lambda seconds: clock.sleep(30 * seconds)
         with pytest.raises(TaskUnknown, match="has not done it within 180 s; see pvesh get"):
             api.start(200) if state == "started" else api.shutdown(200, 60, False)
