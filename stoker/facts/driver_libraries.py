@@ -5,7 +5,8 @@ from pyinfra.api import FactBase, QuoteString, StringCommand
 from stoker.container.libraries import CONF, CONF_TEXT, CURRENT, FOLDERS, HOME, Inside, Library, Use
 from stoker.recovery.machine import STAND_IN
 
-# The loader's cache tells which file of a name comes first; links lead to the version.
+# The loader's cache tells which file of a name comes first; links lead to the version. What is gone
+# since the cache was made is taken by nobody.
 _READ = r"""
 home=$1 current=$2 conf=$3 text=$4 loaded=$5
 shift 5
@@ -23,12 +24,12 @@ done 2>/dev/null | sort -u | grep -E '\.so\.[0-9]{2,4}(\.[0-9]+)+$' | while read
 done
 ldconfig -p 2>/dev/null | awk '/x86-64/ && $1 ~ /^lib(cuda|nvidia-ml)\.so\.1$/ && !seen[$1]++ {
     print $1, $NF }' | while read -r name file; do
-    echo "takes ${name%.so.1} $(readlink -f -- "$file")"
+    [ -e "$file" ] && echo "takes ${name%.so.1} $(readlink -f -- "$file")"
 done
 for tree in "$home"/*/lib; do
     tree=${tree%/lib}
     case $tree in *.stoker-new | "$current") continue ;; esac
-    [ -d "$tree/lib" ] && echo "tree ${tree##*/}"
+    [ -f "$tree/lib/libcuda.so.${tree##*/}" ] && echo "tree ${tree##*/}"
 done
 [ -L "$current" ] && echo "current $(readlink "$current")"
 [ -f "$conf" ] && [ "$(cat "$conf")" = "$text" ] && echo "conf"

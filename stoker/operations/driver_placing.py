@@ -73,12 +73,13 @@ def inside(machine: Any, loaded: str) -> Inside:
 
 def _done(machine: Any, work: Work) -> list[Use]:
     """Who uses which libraries afterwards. Others are removed only when the right ones are used."""
-    if work.plan.place and not work.there:
+    sent = "sent" if work.plan.place and not work.there else ""
+    if sent:
         _send(machine, work)
     words = (HOME, work.loaded, CURRENT, CONF, CONF_TEXT.strip(), NVIDIA_SMI)
     said: list[str] = []
     if work.plan.place:
-        said = _run(machine, driver_scripts.SWITCH, *words, what="use them")
+        said = _run(machine, driver_scripts.SWITCH, *words, sent, what="use them")
     if others := work.plan.remove:
         packages = " ".join(sorted({one.package for one in others if one.package}))
         versions = " ".join(sorted({one.version for one in others}))

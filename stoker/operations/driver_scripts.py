@@ -103,12 +103,13 @@ SWITCH = (
     + _PRUNE
     + r"""
 set -eu
-home=$1 version=$2 current=$3 conf=$4 text=$5 smi=$6
+home=$1 version=$2 current=$3 conf=$4 text=$5 smi=$6 sent=$7
 tree=$home/$version
-if [ ! -d "$tree" ]; then
+if [ -n "$sent" ]; then
     ln -sfn libcuda.so.1 "$tree.stoker-new/lib/libcuda.so"
     ldconfig -n "$tree.stoker-new/lib"
     sync -f "$tree.stoker-new"
+    rm -rf -- "$tree"
     mv -T -- "$tree.stoker-new" "$tree"
 fi
 linked() {
@@ -135,7 +136,8 @@ done
 prune
 """
 )
-"""In the container: the tree of that version, or the one that was sent, becomes the one in use."""
+"""In the container: the tree of that version becomes the one in use; `sent`: it was sent just now,
+and takes the place of a damaged one."""
 
 WITHDRAW = (
     _PRUNE

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stoker.container.libraries import Inside
 from stoker.facts.driver_libraries import DriverLibraries
 from stoker.operations import driver_scripts as scripts
 from tests.operations.driver_files import Box, driver, program
@@ -25,7 +26,10 @@ def sent(box: Box, version: str) -> None:
 
 
 def switched(box: Box, version: str) -> subprocess.CompletedProcess[str]:
-    return box.run(scripts.SWITCH, str(box.home), version, *box.words)
+    new = box.home / f"{version}.stoker-new"
+    return box.run(
+        scripts.SWITCH, str(box.home), version, *box.words, "sent" if new.exists() else ""
+    )
 
 
 def taken(box: Box, name: str = "libcuda.so.1") -> str:
@@ -54,6 +58,16 @@ def test_a_tree_that_the_loader_does_not_take_is_an_error_that_names_what_it_tak
     done = switched(box, NEW)
     assert done.returncode == 1
     assert done.stderr.startswith(f"the loader takes {box.lib}/libcuda.so.1, not {box.home}/{NEW}")
+
+
+def test_a_damaged_tree_is_replaced_by_what_was_sent(box: Box) -> None:
+    sent(box, NEW)
+    switched(box, NEW)
+    (box.home / NEW / "lib" / f"libcuda.so.{NEW}").unlink()
+    assert switched(box, NEW).returncode == 1
+    sent(box, NEW)
+    assert switched(box, NEW).returncode == 0
+    assert Path(taken(box)).exists()
 
 
 def test_a_nvidia_smi_of_somebody_else_stays(box: Box) -> None:
@@ -255,12 +269,19 @@ def test_the_fact_reads_what_the_scripts_made(box: Box, monkeypatch: pytest.Monk
         "FOLDERS": (str(box.lib), str(box.root / "absent")),
     }.items():
         monkeypatch.setattr(fact, name, value)
-    words = DriverLibraries().command(loaded=NEW).get_raw_value()
-    found = DriverLibraries().process(box.run(words).stdout.splitlines())
-    assert found
+
+    def read() -> Inside:
+        words = DriverLibraries().command(loaded=NEW).get_raw_value()
+        found = DriverLibraries().process(box.run(words).stdout.splitlines())
+        assert found
+        return found
+
+    found = read()
     assert [str(one) for one in found.own] == [
         f"{box.lib}/libcuda.so.{OLD} (of no package)",
         f"{box.lib}/libnvidia-ml.so.{OLD} (of no package)",
     ]
     assert (found.trees, found.current, found.conf) == ((NEW,), NEW, True)
     assert found.taken == {"libcuda": NEW, "libnvidia-ml": NEW}
+    (box.home / NEW / "lib" / f"libcuda.so.{NEW}").unlink()
+    assert read().taken == {"libnvidia-ml": NEW}, "the cache names it, and it is gone"
