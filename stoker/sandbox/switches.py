@@ -90,36 +90,33 @@ def _quick(state: State, node: Node) -> None:
 
 
 _STALE = "/dev/nvidia-uvm"
-_PLUG = f"""
-import sys
-sys.path.insert(0, "/{LIBRARY}")
-from node import devices, hotplug, mapped, store
-vmid = int(sys.argv[1])
-keys = store.load(vmid).now.keys
-for one in devices.all_of(keys):
-    if one.path == "{_STALE}":
-        hotplug.plug_device(vmid, one, mapped.shift_of(keys))
-"""
+_EMPTY = "/dev/.stoker-empty"
+
+
+def _in_first(state: State, node: Node, script: str) -> str:
+    """Run a script as root of the first container."""
+    vmid = str(state.containers[0].vmid)
+    words = ["lxc-attach", "-n", vmid, "--clear-env", "--", "sh", "-c", script]
+    return lxc_node.attach(state, node, words, check=False)
 
 
 def _file(state: State, node: Node) -> None:
-    """What `optional,create=file` leaves of a device that the node did not have at the start."""
-    vmid = state.containers[0].vmid
-    script = f"""
-pid=$(lxc-info -n {vmid} -p -H) && [ -n "$pid" ] &&
-  nsenter -t "$pid" -m -- sh -c 'umount {_STALE} && chmod 000 {_STALE} && echo done'"""
-    if "done" not in lxc_node.attach(state, node, ["sh", "-c", script], check=False):
+    """What `optional,create=file` leaves of a device that the node did not have at the start.
+
+    Over the device: what the start has mounted, no one takes away before the container's end.
+    """
+    script = f"test -c {_STALE} && : >{_EMPTY} && chmod 000 {_EMPTY} &&"
+    if "done" not in _in_first(
+        state, node, f"{script} mount --bind {_EMPTY} {_STALE} && echo done"
+    ):
         raise Refused(
-            f"cannot put a file in place of {_STALE} in CT {vmid}: it does not run, or has no such "
-            "device; start it with its GPUs first"
+            f"cannot put a file in place of {_STALE} in CT {state.containers[0].vmid}: it does not "
+            "run, or has no such device; start it with its GPUs first"
         )
 
 
 def _device(state: State, node: Node) -> None:
-    vmid = str(state.containers[0].vmid)
-    script = 'lxc-attach -n "$1" --clear-env -- test -f "$2" && exec python3 -I -c "$3" "$1"; true'
-    words = ["sh", "-c", script, "sh", vmid, _STALE, _PLUG]
-    lxc_node.attach(state, node, words, check=False)
+    _in_first(state, node, f"test -f {_STALE} && umount {_STALE} && rm -f {_EMPTY}")
 
 
 _NOW = _claimed(version.CONTAINER)

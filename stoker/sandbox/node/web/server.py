@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import socket
 import ssl
 import sys
@@ -175,5 +176,14 @@ def main() -> int:
     """Serve for as long as the unit runs."""
     place = f"{cluster.ROOT}/nodes/{store.node_name()}"
     with Server(("", cluster.PORT), f"{place}/pve-ssl.pem", f"{place}/pve-ssl.key") as server:
+        _ready()
         server.serve_forever()
     return 0
+
+
+def _ready() -> None:
+    """Tell systemd that the port is open (sd_notify)."""
+    path = os.environ.get("NOTIFY_SOCKET", "")
+    if path:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.sendto(b"READY=1", path.replace("@", "\0", 1))
