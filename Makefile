@@ -29,10 +29,12 @@ $(VENV)/.tests: requirements-sandbox.lock $(VENV)/.complete
 SAID = @printf '\n== %s\n' "$(1)"
 
 # The sandbox needs no virtual environment; what it lacks is said before minutes go into one.
-demo: ## deploy a real SGLang to a Proxmox-like node on this machine
+demo: ## from a Proxmox-like node with no container of ours to a real SGLang that answers
 	@./bootstrap $(PYTHON)
-	$(PYTHON) -m stoker.sandbox up --neighbours 1
+	$(PYTHON) -m stoker.sandbox up --bare --neighbours 1
 	@$(MAKE) --silent $(VENV)/.complete
+	$(call SAID,Before anything is touched: the container as a deploy would make it.)
+	. $(BIN)/activate && pyinfra --dry inventory/sandbox.py deploy.py --data candidate=yes
 	$(call SAID,A flag set without evidence is a candidate: it is proved on the spot.)
 	. $(BIN)/activate && pyinfra -y inventory/sandbox.py deploy.py --data candidate=yes
 	. $(BIN)/activate && stoker status inventory/sandbox.py --ask "Who keeps the fire burning?"
