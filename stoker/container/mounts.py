@@ -116,6 +116,12 @@ def growths(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict
     return found
 
 
+def is_bind(key: str, value: str) -> bool:
+    """Whether this key of a configuration mounts a directory of the node."""
+    stem = key.rstrip("0123456789")
+    return stem == "mp" and property_string.parse(stem, value).get("volume", "").startswith("/")
+
+
 def key_of(
     mount: Mount, there: Sequence[Mapping[str, str]], besides: Collection[str] = ()
 ) -> str | None:

@@ -15,10 +15,11 @@ from stoker.operations import container_restarting as restarting
 from stoker.operations import container_showing as showing
 from stoker.operations import container_snapshotting as snapshotting
 from stoker.operations.container_creating import await_made, telling
+from stoker.operations.container_doubts import full, may_be_done, unsettled
 from stoker.operations.container_node import Way
 from stoker.operations.container_planning import Plan
 from stoker.proxmox.access import Access
-from stoker.proxmox.errors import ProxmoxError
+from stoker.proxmox.errors import AlreadySo, ProxmoxError
 from stoker.refused import Refused
 
 Act = Callable[[Plan], None]
@@ -47,6 +48,8 @@ class Course:
         self.stopped = False
         """By us: it ran."""
         self.saved = False
+        self.full: set[str] = set()
+        """Volumes that have their size already, as their storage tells."""
 
     def run(self) -> None:
         """Act until there is nothing left to do; raises OperationError, OSError or Refused."""
@@ -59,13 +62,32 @@ class Course:
     def _go(self) -> None:
         last: tuple[str, ...] = ()
         while act := self._next(found := self.way.plan()):
-            step = (act.__name__, *showing.lines(self.host.name, found), found.raw or "")
+            step = self._step(act, found)
             if step == last:
-                raise OperationError(_unsettled(found))
+                raise OperationError(unsettled(found))
             last = step
-            act(found)
+            try:
+                act(found)
+            except ProxmoxError as error:
+                if not may_be_done(act.__name__, error):
+                    raise
+                self._look_again(error, step)
         showing.told(self.host, found, self.wanted)
         showing.require_gpus(found)
+
+    def _step(self, act: Act, found: Plan) -> tuple[str, ...]:
+        return act.__name__, *showing.lines(self.host.name, found), found.raw or ""
+
+    def _look_again(self, error: ProxmoxError, step: tuple[str, ...]) -> None:
+        """Raise the error, unless what was asked for is done all the same."""
+        try:
+            found = self.way.plan()
+        except (OSError, Refused):
+            raise error from None
+        act = self._next(found)
+        if act and self._step(act, found) == step:
+            raise error
+        self.host.log(f"{error}. Looked again: it is done", log_func=logger.warning)
 
     def _next(self, found: Plan) -> Act | None:
         if found.being_made:
@@ -81,7 +103,7 @@ class Course:
             return self._save
         if found.difference.changes:
             return self._set
-        if found.difference.growths:
+        if any(disk not in self.full for disk, _ in found.difference.growths):
             return self._grow
         if found.raw is not None and not found.running:
             return self._migrate
@@ -99,7 +121,7 @@ class Course:
     def _create(self, found: Plan) -> None:
         showing.show(self.host, found)
         with telling(self.host, f"creating CT {self.vmid}"):
-            self._tell(self.backend.create(self.vmid, found.creation))
+            self._tell(self.backend.create(self.vmid, found.made_with))
         self.created = True
 
     def _stop(self, found: Plan) -> None:
@@ -133,8 +155,14 @@ class Course:
 
     def _grow(self, found: Plan) -> None:
         for disk, size in found.difference.growths:
-            with telling(self.host, f"growing {disk} of CT {self.vmid} to {size}"):
-                self._tell(self.backend.resize(self.vmid, disk, size))
+            if disk in self.full:
+                continue
+            try:
+                with telling(self.host, f"growing {disk} of CT {self.vmid} to {size}"):
+                    self._tell(self.backend.resize(self.vmid, disk, size))
+            except AlreadySo:
+                self.full.add(disk)
+                self.host.log(full(self.vmid, disk), log_func=logger.warning)
 
     def _migrate(self, found: Plan) -> None:
         assert found.raw is not None and found.text is not None
@@ -171,11 +199,3 @@ def _there(found: Plan) -> Configuration:
 
 def _targets(wanted: Wanted) -> list[str]:
     return [mount.target for mount in wanted.mounts if mount.is_bind]
-
-
-def _unsettled(found: Plan) -> str:
-    keys = ", ".join(change.key for change in found.difference.changes) or "it"
-    return (
-        f"cannot bring CT {found.vmid} to what is declared: {keys} reads as before after it was "
-        "set; see `pct config` there, and report this"
-    )

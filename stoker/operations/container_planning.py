@@ -34,7 +34,7 @@ class Plan:
     """None: there is no such container."""
     running: bool = False
     creation: Mapping[str, str] = field(default_factory=dict)
-    """Options to make it with."""
+    """All that it is to have when it is made."""
     difference: Difference = field(default_factory=Difference)
     later: tuple[Change, ...] = ()
     """What is wanted and comes with a start, set already or not."""
@@ -53,6 +53,11 @@ class Plan:
     def creates(self) -> bool:
         """Whether it is not there."""
         return self.actual is None
+
+    @property
+    def made_with(self) -> dict[str, str]:
+        """The options to make it with; the rest of `creation` is set before its first start."""
+        return creation.first(self.creation)
 
     @property
     def being_made(self) -> bool:

@@ -17,7 +17,8 @@ _TOLD: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 def show(host: Any, found: Plan) -> None:
     """The difference as it is about to be applied."""
-    for line in lines(host.name, found):
+    made = replace(found, creation=found.made_with)
+    for line in lines(host.name, made):
         say(host, line)
 
 

@@ -76,7 +76,8 @@ ROWS = (
         "give another VMID",
     ),
     Row(
-        r"(?:CT|VM) \d+ (?:already|not) running|container '\d+' not running",
+        r"(?:CT|VM) \d+ (?:already|not) running|container '\d+' not running"
+        r"|disk is already at specified size",
         AlreadySo,
         "{0}",
         "nothing is to be done",
@@ -114,9 +115,17 @@ ROWS = (
     Row(
         r"(?s)(unable to hotplug .+)",
         Rejected,
-        "it takes that only when it starts ({0})",
-        "restart it",
-        "the change is noted and waits for that",
+        "Proxmox could not change that while it runs ({0})",
+        "stop it first",
+        "see pct pending whether it is noted",
+    ),
+    Row(
+        r"Device (\S+) does not exist",
+        Rejected,
+        "the node has no {0}, which it passes or should",
+        "see that the node has it",
+        # Looked for of a new key before, and of all keys after the change was saved.
+        "see pct config whether the change was saved",
     ),
     Row(
         r"(?s)400 (?:Parameter verification failed|unable to parse option|not enough arguments).*"
@@ -133,9 +142,9 @@ ROWS = (
     ),
     Row(
         r"(?:storage|volume|snapshot|pool|bridge|script) '[^']+' (?:does not exist|is not online"
-        r"|is not available.*|is disabled)|Device \S+ does not exist|no options specified"
+        r"|is not available.*|is disabled)|no options specified"
         r"|unable to (?:modify|delete) (?:read-only|required) option.*|unable to shrink disk size"
-        r"|disk is already at specified size|snapshot name '[^']+' already used"
+        r"|snapshot name '[^']+' already used"
         r"|snapshot feature is not available",
         Rejected,
         "{0}",

@@ -72,3 +72,15 @@ def test_a_new_container_has_all_that_is_said_in_proxmoxs_words() -> None:
 def test_numbers_below_100_are_proxmoxs_own() -> None:
     with pytest.raises(Refused, match="cannot create CT 99: Proxmox keeps"):
         creation.options(Wanted.of(NEEDED), 99)
+
+
+def test_what_is_set_after_it_is_made() -> None:
+    options = {
+        "tags": "stoker",
+        "mp0": "/tank/models,mp=/models,ro=1",
+        "mp1": "local-zfs:100,mp=/data",
+        "mp2": "volume=/srv,mp=/srv",
+        "rootfs": "local-zfs:8",
+    }
+    assert list(creation.first(options)) == ["tags", "mp1", "rootfs"]
+    assert list(creation.first({**options, "pool": "llm"})) == ["mp1", "rootfs", "pool"]

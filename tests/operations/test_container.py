@@ -14,7 +14,14 @@ from stoker.operations.container_applying import apply
 from stoker.operations.container_node import Way
 from stoker.pct.errors import Busy
 from stoker.proxmox.access import Access
-from stoker.proxmox.errors import TaskFailed
+from stoker.proxmox.errors import (
+    AlreadyExists,
+    AlreadySo,
+    NodeOffline,
+    Rejected,
+    TaskFailed,
+    TaskUnknown,
+)
 from tests.container.cards import FIRST, SECOND
 from tests.operations.hosts import words
 from tests.operations.node_double import ContainerHost, Ct, Killed, NodeDouble
@@ -80,9 +87,11 @@ def test_a_container_that_is_not_there_is_made_and_started() -> None:
     node = NodeDouble()
     host = ContainerHost(node)
     assert done(host, **NEW)
-    assert node.acts == ["create 200", "start 200"]
+    assert node.acts == ["create 200", "set 200 mp0", "start 200"]
     assert node.cts[200].keys["dev0"] == "/dev/nvidia0,mode=0666"
+    assert node.cts[200].keys["mp0"] == "/tank/models,mp=/models,ro=1"
     assert "+ memory: 8192" in host.said
+    assert host.said.count("+ mp0: /tank/models,mp=/models,ro=1  (at once)") == 1
     assert host.held == 1
     assert [line for line in host.done if "is-system-running" in line]
 
@@ -139,7 +148,7 @@ def test_a_run_that_is_killed_anywhere_is_healed_by_the_next(last: int) -> None:
     assert len(node.cts[200].snapshots) == 1
 
 
-@pytest.mark.parametrize("acts", [0, 1])
+@pytest.mark.parametrize("acts", [0, 1, 2])
 def test_a_killed_creation_is_gone_on_with(acts: int) -> None:
     node = NodeDouble()
     node.kill_before = acts
@@ -147,7 +156,13 @@ def test_a_killed_creation_is_gone_on_with(acts: int) -> None:
         done(ContainerHost(node), **NEW)
     node.kill_before = None
     assert done(ContainerHost(node), **NEW)
-    assert node.acts == ["create 200", "start 200"]
+    assert node.acts == ["create 200", "set 200 mp0", "start 200"]
+
+
+def test_rights_on_a_pool_count_for_tags_when_the_container_is_in_it() -> None:
+    node = NodeDouble()
+    assert done(ContainerHost(node), **{**NEW, "mounts": []}, pool="llm", tags=["stoker"])
+    assert node.acts == ["create 200", "set 200 tags", "start 200"]
 
 
 def test_a_container_made_without_its_gpus_gets_them_before_its_first_start() -> None:
@@ -159,7 +174,7 @@ def test_a_container_made_without_its_gpus_gets_them_before_its_first_start() ->
     for key in [key for key in node.cts[200].keys if key.startswith("dev")]:
         del node.cts[200].keys[key]
     assert done(ContainerHost(node), **NEW)
-    assert node.acts[1:] == ["set 200 dev0 dev1 dev2 dev3 dev4", "start 200"]
+    assert node.acts[1:] == ["set 200 dev0 dev1 dev2 dev3 dev4 mp0", "start 200"]
 
 
 def test_a_creation_that_is_under_way_is_awaited() -> None:
@@ -388,6 +403,62 @@ def test_a_change_of_somebody_in_between_is_told() -> None:
     host = ContainerHost(node)
     assert not done(host, **NEW)
     assert host.said[-1] == "cannot change CT: somebody changed it"
+
+
+def lost(node: NodeDouble, act: str, error: Exception) -> None:
+    """This act is done, and its answer does not come, or is an error."""
+    method = getattr(node, act)
+
+    def ended(*given: Any, **named: Any) -> Any:
+        method(*given, **named)
+        raise error
+
+    setattr(node, act, ended)
+
+
+@pytest.mark.parametrize(
+    ("act", "error"),
+    [
+        ("set", Rejected("cannot change CT 200: the node has no /dev/nvidia7")),
+        ("set", TaskUnknown("cannot change CT 200 for certain: the connection ended")),
+        ("create", TaskUnknown("cannot create CT 200 for certain: the connection ended")),
+        ("start", NodeOffline("cannot start CT 200: cannot reach that node (596)")),
+    ],
+)
+def test_what_is_done_all_the_same_is_told_and_gone_on_from(act: str, error: Exception) -> None:
+    node = NodeDouble()
+    lost(node, act, error)
+    host = ContainerHost(node)
+    assert done(host, **NEW)
+    assert node.acts == ["create 200", "set 200 mp0", "start 200"]
+    assert host.said.count(f"{error}. Looked again: it is done") == 1
+
+
+@pytest.mark.parametrize("act", ["set", "create", "start"])
+def test_what_is_not_done_ends_the_run_with_its_error(act: str) -> None:
+    node = NodeDouble()
+    node.fail[act] = TaskUnknown("cannot do it for certain: the connection ended")
+    host = ContainerHost(node)
+    assert not done(host, **NEW)
+    assert host.said[-1] == "cannot do it for certain: the connection ended"
+
+
+def test_a_container_that_somebody_made_meanwhile_is_not_taken_for_ours() -> None:
+    node = NodeDouble()
+    lost(node, "create", AlreadyExists("cannot create CT 200: CT 200 already exists"))
+    host = ContainerHost(node)
+    assert not done(host, **NEW)
+    assert node.acts == ["create 200"]
+
+
+def test_a_volume_that_has_its_size_already_is_told_and_gone_on_from() -> None:
+    node = by_hand()
+    node.running.clear()
+    node.fail["resize"] = AlreadySo("cannot grow: disk is already at specified size")
+    host = ContainerHost(node)
+    assert done(host, rootfs_gib=600)
+    assert node.acts == ["start 200"]
+    assert [line for line in host.said if "pct rescan --vmid 200 corrects that" in line]
 
 
 def test_a_value_that_reads_otherwise_than_it_was_set_ends_the_run() -> None:

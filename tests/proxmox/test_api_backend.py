@@ -9,7 +9,7 @@ import pytest
 from stoker.proxmox.access import Access
 from stoker.proxmox.api import Session
 from stoker.proxmox.by_api import ByApi
-from stoker.proxmox.errors import Rejected
+from stoker.proxmox.errors import Locked
 from stoker.proxmox.opening import backend
 from stoker.proxmox.pct import Pct
 from tests.proxmox.conftest import TEMPLATE, Clock, Ended, Shell
@@ -117,11 +117,11 @@ def test_ssh_waits_for_nothing_of_https() -> None:
 
 
 def test_what_root_could_not_do_says_what_was_done(fakepve: Any, api: ByApi, shell: Shell) -> None:
-    shell.answers["set"] = Ended(255, b"", b"Device /dev/nvidia9 does not exist\n")
-    with pytest.raises(Rejected, match="what needs no root was done before that"):
+    shell.answers["set"] = Ended(255, b"", b"CT is locked (backup)\n")
+    with pytest.raises(Locked, match="what needs no root was done before that"):
         api.create(200, {**ROOTFS, "dev0": "/dev/nvidia9"})
     assert "lock" not in fakepve.ct(200).config
-    with pytest.raises(Rejected, match="nothing was changed"):
+    with pytest.raises(Locked, match="nothing was changed"):
         api.set(200, {"dev0": "/dev/nvidia9"})
 
 

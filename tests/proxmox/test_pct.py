@@ -98,7 +98,7 @@ def failure(stderr: bytes, code: int = 255, stdout: bytes = b"", call: str = "se
             " - got 'abc' vmid: invalid format - value does not look like a valid VM ID; correct",
         ),
         (b"Unknown option: bad\n400 unable to parse option\npct set <vmid>\n", Rejected, "bad"),
-        (b"Device /dev/nosuch does not exist\n", Rejected, "Device /dev/nosuch does not exist"),
+        (b"Device /dev/nosuch does not exist\n", Rejected, "see pct config whether the change"),
         (b"unable to modify read-only option: 'unprivileged'\n", Rejected, "'unprivileged'"),
         (
             b"ipcc_send_rec[1] failed: Unknown error -1\n" * 3

@@ -153,7 +153,7 @@ class TestMaking:
             assert type(caught) is errors.Locked and "(create)" in str(caught)
 
 
-def test_what_a_running_container_does_not_take_waits_for_its_restart(
+def test_what_a_running_container_does_not_take_may_be_noted_or_not(
     fakepve: Any, api: ByApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fields = {"memory": "unable to hotplug memory: failed to set memory limit"}
@@ -165,8 +165,8 @@ def test_what_a_running_container_does_not_take_waits_for_its_restart(
     fakepve.fail("PUT", CONFIG, 400, "Parameter verification failed.")
     caught = raised(lambda: api.set(200, {"memory": "512"}))
     assert type(caught) is errors.Rejected
-    assert "it takes that only when it starts (unable to hotplug memory: failed" in str(caught)
-    assert str(caught).endswith("the change is noted and waits for that")
+    assert "could not change that while it runs (unable to hotplug memory: failed" in str(caught)
+    assert str(caught).endswith("see pct pending whether it is noted")
 
 
 @pytest.mark.parametrize(
