@@ -81,7 +81,8 @@ class ByApi:
 
     def snapshot(self, vmid: int, name: str, description: str) -> Warnings:
         """The task vzsnapshot."""
-        params = {"snapname": name, "description": description}
+        told = {"description": description} if description else {}
+        params = {"snapname": name, **told}
         asked = f"take snapshot {name} of CT {vmid} on {self.node}"
         return self._task("POST", f"/{vmid}/snapshot", params, asked, VOLUME_S)
 

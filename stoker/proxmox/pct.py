@@ -73,7 +73,8 @@ class Pct:
 
     def snapshot(self, vmid: int, name: str, description: str) -> Warnings:
         """`pct snapshot`."""
-        words = ["snapshot", str(vmid), name, *_options({"description": description})]
+        told = {"description": description} if description else {}
+        words = ["snapshot", str(vmid), name, *_options(told)]
         return self._done(f"take snapshot {name} of CT {vmid}", words, VOLUME_S)
 
     def delete_snapshot(self, vmid: int, name: str) -> Warnings:

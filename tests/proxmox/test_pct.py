@@ -39,6 +39,7 @@ def test_the_words_of_every_call(shell: Shell) -> None:
     pct.shutdown(200, 180, True)
     pct.shutdown(200, 60, False)
     pct.snapshot(200, "before", "the change")
+    pct.snapshot(200, "plain", "")
     pct.delete_snapshot(200, "before")
     assert all(words[:3] == ["env", "LC_ALL=C", "pct"] for words in shell.ran)
     assert [words[3:] for words in shell.ran] == [
@@ -50,6 +51,7 @@ def test_the_words_of_every_call(shell: Shell) -> None:
         ["shutdown", "200", "--timeout=180", "--forceStop=1"],
         ["shutdown", "200", "--timeout=60", "--forceStop=0"],
         ["snapshot", "200", "before", "--description=the change"],
+        ["snapshot", "200", "plain"],
         ["delsnapshot", "200", "before"],
     ]
 
