@@ -91,7 +91,7 @@ class Api:
             assert time.monotonic() < until, told
             time.sleep(0.1)
         end = str(told["exitstatus"])
-        last = self.get(f"{path}/log", limit=0).data[-1]["t"]
+        last = self.get(f"{path}/log", limit=1000).data[-1]["t"]
         kinds = {"OK": "TASK OK", "WARN": f"TASK {end}"}
         assert last == kinds.get(end.partition("INGS")[0], f"TASK ERROR: {end}")
         return end

@@ -25,8 +25,15 @@ class Problem(Exception):  # noqa: N818 - it is an answer
 
 
 def bad(errors: Mapping[str, str]) -> Problem:
-    """Parameters that are not what the schema wants."""
-    return Problem(400, "Parameter verification failed.", errors)
+    """Parameters that are not what the schema wants.
+
+    The complaint of a format ends its line, as the real one's does.
+    """
+    told = {
+        name: f"{text}\n" if text.startswith("invalid format - ") else text
+        for name, text in errors.items()
+    }
+    return Problem(400, "Parameter verification failed.", told)
 
 
 def forbidden(what: str = "") -> Problem:

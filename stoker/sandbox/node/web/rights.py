@@ -28,7 +28,7 @@ def for_create(call: Call) -> None:
     """403 where the sender may not make this container."""
     vmid, pool = call.values["vmid"], call.values.get("pool")
     if pool is not None and pool not in call.access.pools:
-        raise problem.Problem(500, f"pool '{pool}' does not exist")
+        raise problem.forbidden(f"pool '{pool}' does not exist")
     places = [f"/vms/{vmid}"] + ([f"/pool/{pool}"] if pool else [])
     if not any(call.may(place, "VM.Allocate") for place in places):
         raise problem.forbidden()

@@ -39,7 +39,7 @@ def parse(upid: str) -> Task:
     """The task of that UPID; 400 where it is none."""
     match = _UPID.fullmatch(upid)
     if not match:
-        raise problem.bad({"upid": f"unable to parse worker upid '{upid}'"})
+        raise problem.bad({"upid": "unable to parse worker upid"})
     node, pid, pstart, start, kind, subject, user = match.groups()
     return Task(upid, node, int(pid, 16), int(pstart, 16), int(start, 16), kind, subject, user)
 
