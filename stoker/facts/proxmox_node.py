@@ -110,7 +110,7 @@ def parse(printed: str) -> NodeLook:
         running=frozenset(told["running"]),
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],
-        ha=None if pve["ha"] is None else managed(pve["ha"]),
+        ha=managed(pve["ha"]),
         driver_version=driver["loaded"],
         driver_installed=told["installed"],
     )

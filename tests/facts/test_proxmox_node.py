@@ -84,11 +84,10 @@ def test_majors_are_those_of_character_devices_and_a_stand_in_names_its_own() ->
     assert look.majors == {7: "nvidia", 10: "nvidia-uvm"}
 
 
-def test_ha_is_told_or_not_known() -> None:
+def test_ha_is_told() -> None:
     text = "ct: 200\n\tstate started\n\nct: 201\n\tstate ignored\n\nvm: 300\n"
     assert proxmox_node.parse(printed(pve={"ha": text})).ha == frozenset({200})
     assert proxmox_node.parse(printed()).ha == frozenset()
-    assert proxmox_node.parse(printed(pve={"ha": None})).ha is None
 
 
 def test_a_cluster_file_system_that_hangs_is_one_sentence() -> None:
@@ -121,6 +120,16 @@ def test_containers_are_found_on_every_node_of_the_cluster(
         "machines": {300: "pve1"},
         "ha": "",
     }
+
+
+def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script.os, "uname", lambda: SimpleNamespace(nodename="pve1"))
+    (node / "pve/nodes/pve1/lxc/200.conf").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        script.configurations()
+    assert script.literals(script.configurations) == [None]
 
 
 def test_gpus_are_found_on_the_bus_whoever_has_them(tmp_path: Path) -> None:

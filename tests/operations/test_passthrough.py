@@ -127,6 +127,17 @@ def test_a_run_that_dies_while_it_writes_leaves_the_old_file_whole(
     assert [path.name for path in conf(node).parent.iterdir()] == ["200.conf"]
 
 
+def test_what_a_killed_run_left_is_in_nobodys_way(node: Path) -> None:
+    folder = node / "var/lib/stoker/migrated"
+    folder.mkdir(mode=0o700)
+    (folder / f".200-{DIGEST}.conf.new").write_text("ha")
+    conf(node).with_name("200.conf.tmp.stoker").write_text("ha")
+    assert rewritten(node) == 0
+    assert conf(node).read_text() == NEW
+    assert [path.name for path in conf(node).parent.iterdir()] == ["200.conf"]
+    assert [path.read_text() for path in folder.iterdir()] == [OLD]
+
+
 class Node:
     """What runs words on a node, and answers as told."""
 

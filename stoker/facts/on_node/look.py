@@ -87,36 +87,42 @@ def program(*words: str) -> str:
 
 
 def configurations() -> dict[str, object]:
-    """Texts of this node's containers, where the other guests are, and what HA manages."""
+    """Texts of this node's containers, where the other guests are, and what HA manages.
+
+    Raises OSError for a part that cannot be read: a container is not to be taken for an empty one.
+    """
     own = os.uname().nodename.split(".")[0]
-    if not os.path.isdir(PVE + "/nodes"):
-        raise OSError("not mounted")
     texts: dict[int, str] = {}
     elsewhere: dict[int, str] = {}
     machines: dict[int, str] = {}
-    for node in names(PVE + "/nodes"):
+    for node in sorted(os.listdir(PVE + "/nodes")):
         for kind, found in (("lxc", elsewhere), ("qemu-server", machines)):
             folder = "%s/nodes/%s/%s" % (PVE, node, kind)
-            for name in names(folder):
-                vmid = name[:-5]
-                if not name.endswith(".conf") or not vmid.isdigit():
-                    continue
-                if kind == "lxc" and node == own:
-                    texts[int(vmid)] = text("%s/%s" % (folder, name))
-                else:
-                    found[int(vmid)] = node
-    return {"texts": texts, "elsewhere": elsewhere, "machines": machines, "ha": managed()}
+            for vmid in guests(folder):
+                if kind != "lxc" or node != own:
+                    found[vmid] = node
+                elif config := there("%s/%d.conf" % (folder, vmid)):
+                    texts[vmid] = config
+    resources = there(PVE + "/ha/resources.cfg")
+    return {"texts": texts, "elsewhere": elsewhere, "machines": machines, "ha": resources}
 
 
-def managed() -> str | None:
-    """HA's configuration; None: it cannot be read."""
+def guests(folder: str) -> list[int]:
+    """The VMIDs that have a configuration in a folder; none if there is no such folder."""
     try:
-        with open(PVE + "/ha/resources.cfg", encoding="utf-8", errors="replace") as stream:
+        found = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return [int(name[:-5]) for name in found if name.endswith(".conf") and name[:-5].isdigit()]
+
+
+def there(path: str) -> str:
+    """The file's text; empty if there is none (any more)."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
     except FileNotFoundError:
         return ""
-    except OSError:
-        return None
 
 
 def driver(root: str) -> dict[str, object]:

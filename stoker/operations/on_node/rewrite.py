@@ -1,11 +1,11 @@
 """Puts another text in place of a container's configuration file, as Proxmox itself writes it.
 
-`python3 -I - VMID SHA1 [--while-running] < NEW`: SHA1 is that of the text to be replaced. The file
-may hold secrets, so it comes by standard input. Raw lxc lines can be changed in no other way: no
+Its words: VMID SHA1 [--while-running], and the new text by standard input, since it may hold
+secrets. SHA1 is that of the text to be replaced. Raw lxc lines can be changed in no other way: no
 command of Proxmox and no part of its API takes them.
 
-Exit 0: the file is NEW. Otherwise nothing was changed, and one line says why: 3 it is another text
-than was read, 4 it is locked, 5 there is no such container, 1 anything else.
+Exit 0: the file is the new text. Otherwise nothing was changed, and one line says why: 3 it is
+another text than was read, 4 it is locked, 5 there is no such container, 1 anything else.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def rewrite(root: str, vmid: int, digest: str, new: bytes, while_running: bool) 
     if not while_running and runs(root, vmid):
         raise Stop(OTHER, f"it runs; stop it, or say allow_restart: True: pct shutdown {vmid}")
     keep(f"{root}/var/lib/stoker/migrated", f"{vmid}-{digest}.conf", old)
-    put(path, f"{path}.tmp.{os.getpid()}", new, os.stat(path).st_mode & 0o777)
+    put(path, f"{path}.tmp.stoker", new, os.stat(path).st_mode & 0o777)
     if read(path) != new:
         raise Stop(OTHER, f"{path} was written and is another text now; look at it")
 
@@ -86,12 +86,12 @@ def runs(root: str, vmid: int) -> bool:
 def keep(folder: str, name: str, old: bytes) -> None:
     """A copy that only root may read."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    put(f"{folder}/{name}", f"{folder}/.{name}.{os.getpid()}", old, 0o600)
+    put(f"{folder}/{name}", f"{folder}/.{name}.new", old, 0o600)
 
 
 def put(path: str, beside: str, data: bytes, mode: int) -> None:
     """The file appears whole. Proxmox's file system has no modes and no fsync of its own."""
-    with contextlib.suppress(FileNotFoundError):  # of a run that was killed, with this pid
+    with contextlib.suppress(FileNotFoundError):  # of a run that was killed; we have the lock
         os.unlink(beside)
     try:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
