@@ -18,3 +18,8 @@ stop_foreign = False
 # (docs/driver.md); others are removed, and packages held, only where that is said. These are the
 # defaults; source may be a .run file or a directory of .deb packages:
 # driver = {"source": None, "replace": False, "hold": False}
+
+# What every host's `container` has unless it says otherwise (docs/container.md). A restart for what
+# comes only with one is allowed here or by nobody; its servers are stopped first, and a snapshot is
+# taken while it is stopped if that is said:
+# container_defaults = {"allow_restart": True, "snapshot": True, "snapshots_kept": 2}

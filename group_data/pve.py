@@ -23,3 +23,13 @@ watch = None
 #     "power_limit_w": 450,
 #     "kernel_command_line": ["iommu=pt"],
 # }
+
+# How containers are changed: `pct` on the node over ssh, unless an API token or a password is given
+# (docs/proxmox.md says with which rights). What only root may is done by `pct` in any case:
+# proxmox = {
+#     "backend": "token",
+#     "host": "pve1.example.net",  # as in its certificate; any node of the cluster
+#     "token": "stoker@pve!deploy",
+#     "secret_env": "STOKER_PVE_SECRET",  # or secret_file
+#     "ca_file": "/etc/ssl/certs/pve-root-ca.pem",
+# }
