@@ -14,7 +14,6 @@ from typing import Any
 import requests
 from proxmoxer.backends import https
 from proxmoxer.core import ProxmoxResource, ResourceException
-from requests.adapters import HTTPAdapter
 
 from stoker.proxmox import answers, dropped, login, tasks, tls
 from stoker.proxmox.access import Access
@@ -160,7 +159,7 @@ def _connected(access: Access) -> requests.Session:
     session.trust_env = False
     session.max_redirects = 0
     session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
-    session.mount("https://", HTTPAdapter(pool_maxsize=_AT_ONCE))
+    session.mount("https://", tls.Adapter(pool_maxsize=_AT_ONCE))
     session.headers["Accept"] = "application/json"
     make = login.token if access.backend == "token" else login.Ticket
     session.auth = make(access, verify, timeout)

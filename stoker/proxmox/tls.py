@@ -3,6 +3,10 @@
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.util.ssl_ import create_urllib3_context
 
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import Unreachable
@@ -12,6 +16,20 @@ _OF_ANOTHER_TIME = (9, 10)  # not yet valid, expired
 _GET_CA = (
     "copy /etc/pve/pve-root-ca.pem of a node of its cluster here and name it in proxmox.ca_file"
 )
+_OWN = "; where nodes have a certificate of their own (pveproxy-ssl.pem), name who signed that"
+
+
+class Adapter(HTTPAdapter):
+    """Verifies name and signature as ever, and takes a cluster's own authority as it is.
+
+    Proxmox makes that one without the extension keyUsage, and Python 3.13 and later refuse such a
+    one by default (VERIFY_X509_STRICT).
+    """
+
+    def init_poolmanager(self, *args: Any, **named: Any) -> None:
+        context = create_urllib3_context()
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        super().init_poolmanager(*args, **named, ssl_context=context)
 
 
 def authorities(access: Access) -> str:
@@ -52,7 +70,8 @@ def _worded(access: Access, error: ssl.SSLCertVerificationError) -> str:
     if error.verify_code in _OF_ANOTHER_TIME:
         return f"its certificate is of another time ({why}); see pvecm updatecerts, and the clocks"
     trusted = access.ca_file or "an authority of this system"
-    return f"its certificate is not signed by {trusted} ({why}); {_GET_CA}"
+    do = _GET_CA + (_OWN if access.ca_file else "")
+    return f"its certificate is not signed by {trusted} ({why}); {do}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

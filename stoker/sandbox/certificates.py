@@ -15,9 +15,9 @@ x509_extensions = authority
 [name]
 [authority]
 basicConstraints = critical,CA:TRUE
-keyUsage = critical,keyCertSign,cRLSign
 subjectKeyIdentifier = hash
 """
+"""Without keyUsage, as Proxmox makes it; Python 3.13 and later refuse such a one by default."""
 
 
 def authority(directory: Path, name: str) -> Path:
