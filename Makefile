@@ -6,9 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help pyz demo test unit unit-agent unit-recovery unit-rest sandbox-test sandbox-serving sandbox-recovery sandbox-rest \
-  scenarios bench bench-recovery bench-rollback bench-crash bench-check bench-full record memory lock tables flags requirements down
+  scenarios bench bench-recovery bench-rollback bench-crash bench-check bench-containers bench-full \
+  record memory lock tables flags requirements down
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(VENV)/.complete: requirements.lock pyproject.toml
 	@./bootstrap $(PYTHON)
@@ -100,6 +101,9 @@ bench-crash: $(VENV)/.complete ## how fast a log comes to its cause: a minute
 
 bench-check: $(VENV)/.complete ## how long stoker check takes: ten seconds
 	$(BIN)/python -m tests.bench --check
+
+bench-containers: $(VENV)/.complete ## eight containers from nothing to a token: eight minutes
+	$(BIN)/python -m tests.bench --containers
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers
 	$(BIN)/python -m tests.bench --full

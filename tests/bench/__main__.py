@@ -10,8 +10,17 @@ from rich.console import Console
 
 from stoker.refused import Refused
 
-from . import check_part, crash_part, recovery_part, report, role_part, rollback_part
+from . import (
+    check_part,
+    containers_part,
+    crash_part,
+    recovery_part,
+    report,
+    role_part,
+    rollback_part,
+)
 
+ALONE = ("recovery", "rollback", "crash", "check", "containers")
 PAGE = Path(__file__).resolve().parents[2] / "docs/bench.md"
 
 
@@ -21,6 +30,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rollback", action="store_true", help="rollback alone, three minutes")
     parser.add_argument("--crash", action="store_true", help="the classifier alone, a minute")
     parser.add_argument("--check", action="store_true", help="stoker check alone, ten seconds")
+    parser.add_argument("--containers", action="store_true", help="containers alone, eight minutes")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
     parser.add_argument("--write", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--quick", action="store_true", help="Stoker alone, for work on its speed")
@@ -36,9 +46,7 @@ def _cache() -> Path:
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
-    asked = {
-        name for name in ("recovery", "rollback", "crash", "check") if getattr(arguments, name)
-    }
+    asked = {name for name in ALONE if getattr(arguments, name)}
     parts = []
     if not asked:
         parts.append(role_part.measured(arguments, work, _cache()))
@@ -50,6 +58,8 @@ def _run(arguments: argparse.Namespace, work: Path) -> None:
         parts.append(crash_part.measured())
     if not asked or "check" in asked:
         parts.append(check_part.measured(work))
+    if not asked or "containers" in asked:
+        parts.append(containers_part.measured(arguments, work))
     for part in parts:
         report.printed(part, Console())
     if arguments.write:

@@ -16,9 +16,12 @@ def _sandbox(*words: str) -> None:
 
 
 @contextmanager
-def up(name: str, containers: int, keep: bool, gpus: int = 8) -> Iterator[State]:
-    """A node with so many containers; gone afterwards unless it is to be kept."""
-    size = ["--containers", str(containers), "--gpus", str(gpus)]
+def up(
+    name: str, containers: int, keep: bool, gpus: int = 8, bare: bool = False
+) -> Iterator[State]:
+    """A node with so many containers, `bare` with a plan of them; gone afterwards unless it is to
+    be kept."""
+    size = ["--containers", str(containers), "--gpus", str(gpus), *(["--bare"] if bare else [])]
     _sandbox("up", "--name", name, *size)
     try:
         yield instances.load(name)

@@ -1,0 +1,1 @@
+"""Deploys of eight containers: whole, as before there was `container`, and the containers alone."""
