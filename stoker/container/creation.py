@@ -39,10 +39,13 @@ def first(options: Mapping[str, str]) -> dict[str, str]:
     """Those of the options that it is made with; the rest is set right after.
 
     A directory of the node is not among them: Proxmox mounts it, writable even with `ro=1`, while
-    it unpacks the template, whose files for that path would come to lie in it. Tags are not where
-    there is a pool: rights on the pool count for a container that is in it, and not before.
+    it unpacks the template, whose files for that path would come to lie in it. Protection comes
+    with it, since it would keep it out. Tags are not among them where there is a pool: rights on
+    the pool count for a container that is in it, and not before.
     """
     later = {key for key, value in options.items() if mounts.is_bind(key, value)}
+    if later:
+        later.add("protection")
     if "pool" in options:
         later.add("tags")
     return {key: value for key, value in options.items() if key not in later}

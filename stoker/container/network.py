@@ -30,6 +30,7 @@ _KEYS = {
     "rate_mbps": "rate",
     "vlan": "tag",
 }
+_GATEWAYS = (("ip", "gw"), ("ip6", "gw6"))
 
 
 class Network(Strict):
@@ -67,10 +68,12 @@ class Network(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """What is said of it, as a property string has it."""
+        """What is said of it, as a property string has it; empty: that is to go."""
         said = {word: getattr(self, key) for key, word in _KEYS.items()}
         fields = {word: _word(value) for word, value in said.items() if value is not None}
-        return {"name": self.name, **fields}
+        # A gateway is of the fixed address that was there before.
+        stale = {gw: "" for ip, gw in _GATEWAYS if "/" not in fields.get(ip, "/")}
+        return {"name": self.name, **stale, **fields}
 
 
 def _word(value: object) -> str:

@@ -101,8 +101,8 @@ class Wanted(Strict):
     gpus_shared: bool = False
     """Another container of the node may have the same ones."""
     device_mode: Mode = "0666"
-    device_gid: Annotated[int, Field(ge=0, le=0xFFFFFFFE)] | None = None
-    """In the container."""
+    device_gid: Annotated[int, Field(ge=0, le=0xFFFF)] | None = None
+    """In the container. Proxmox takes one beyond its 65536 for a group of the node."""
     capabilities: bool = False
     """Pass /dev/nvidia-caps too."""
     migrate_raw: bool = False

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from stoker.container import property_string
 from stoker.container.configuration import Configuration
 from stoker.proxmox.backend import Backend
 from stoker.refused import Refused
@@ -30,6 +31,11 @@ def require_possible(
     `targets`: of the declared bind mounts. `storages`: text of /etc/pve/storage.cfg.
     """
     ours = binds(actual.keys, targets)
+    if ours and property_string.truth(actual.keys.get("protection")):
+        raise Refused(
+            f"cannot take a snapshot of CT {vmid}: Proxmox takes none with bind mounts, and its "
+            "protection keeps these in; take `snapshot` or `protection` away"
+        )
     types = {name: kind for kind, name in re.findall(r"(?m)^(\w+): *(\S+)", storages)}
     for key, value in sorted(actual.keys.items()):
         if not _VOLUME.fullmatch(key) or key in ours:

@@ -56,6 +56,9 @@ class ByApi:
         if self.is_root:
             rest, gone, back = dict(options), tuple(delete), tuple(revert)
             root, root_gone, root_back = {}, (), ()
+        if (root or root_gone) and "protection" in rest:
+            # Before the other half it would keep that one's mounts out.
+            root["protection"] = rest.pop("protection")
         lists = {"delete": ",".join(gone), "revert": ",".join(back)}
         given = {**rest, **{key: value for key, value in lists.items() if value}}
         if not given:

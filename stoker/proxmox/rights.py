@@ -16,8 +16,9 @@ def root_only(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Options that a token may set, and those that only root@pam may.
 
-    `features` with anything but nesting are root's, and all of them in a privileged container. In
-    a change they are too: Proxmox compares them with those before, which are not looked at here.
+    `features` with anything but `nesting=1` are root's (before 5.2.4 `nesting=0` too), and all of
+    them in a privileged container. In a change they are too: Proxmox compares them with those
+    before, which are not looked at here.
     """
     plain = creating and options.get("unprivileged", "1") == "1"
     root = {key: value for key, value in options.items() if _is_roots(key, value, plain)}
@@ -33,7 +34,7 @@ def root_only_keys(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 def _is_roots(key: str, value: str, plain: bool) -> bool:
     if key == "features":
-        return not plain or not re.fullmatch(r"nesting=[01]", value)
+        return not plain or value != "nesting=1"
     if _MOUNT.fullmatch(key):
         return value.removeprefix("volume=").startswith("/")
     return bool(_ALWAYS.fullmatch(key))

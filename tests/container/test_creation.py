@@ -84,3 +84,5 @@ def test_what_is_set_after_it_is_made() -> None:
     }
     assert list(creation.first(options)) == ["tags", "mp1", "rootfs"]
     assert list(creation.first({**options, "pool": "llm"})) == ["mp1", "rootfs", "pool"]
+    assert creation.first({**options, "protection": "1"}) == creation.first(options)
+    assert creation.first({"protection": "1"}) == {"protection": "1"}

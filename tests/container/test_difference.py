@@ -134,6 +134,20 @@ def test_a_new_interface_needs_a_bridge_and_a_new_volume_a_size() -> None:
     ]
 
 
+def test_a_gateway_goes_with_the_fixed_address_that_it_was_of() -> None:
+    six = lab.NET0 + ",gw6=2001:db8::1,ip6=2001:db8::20/64"
+    there = configuration.parse(lab.text().replace(lab.NET0, six))
+    for word in ("dhcp", "manual"):
+        said = {"networks": [{"name": "eth0", "ip": word}]}
+        net0 = of(said, there).options["net0"]
+        assert f",ip={word}," in net0 and "gw=" not in net0
+        assert ",gw6=2001:db8::1" in net0 and ",hwaddr=BC:24:11:00:00:01" in net0
+    net0 = of({"networks": [{"name": "eth0", "ip6": "auto"}]}, there).options["net0"]
+    assert "gw6" not in net0 and ",gw=192.0.2.1" in net0
+    other = {"networks": [{"name": "eth0", "ip": "192.0.2.21/24"}]}
+    assert ",gw=192.0.2.1" in of(other, there).options["net0"]
+
+
 def test_a_protected_container_keeps_its_mounts() -> None:
     there = configuration.parse(lab.text(more="protection: 1\n"))
     data = {"protection": False, "mounts": [{"source": "/tank/jit", "target": "/jit"}]}

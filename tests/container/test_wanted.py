@@ -114,6 +114,7 @@ def test_what_is_no_dictionary_is_told_as_that() -> None:
         {"device_mode": "666"},
         {"device_mode": "0666,uid=0"},
         {"device_gid": -1},
+        {"device_gid": 65536},
         {"device_gid": True},
         {"stop_timeout_s": 0},
         {"password": "hunter2"},

@@ -11,7 +11,7 @@ from stoker.container.version import Version
 from stoker.facts.proxmox_node import NodeLook
 from stoker.facts.servers import AskedServers
 from stoker.pct.errors import NoSuchContainer, Stopped
-from stoker.proxmox.errors import Changed, Locked
+from stoker.proxmox.errors import Changed, Locked, ProxmoxError
 from tests.container.cards import CARDS, MAJORS, NUMBERS
 from tests.operations.hosts import FakeHost
 
@@ -135,6 +135,9 @@ class NodeDouble:
             raise Changed("cannot change CT: somebody changed it")
         for key in revert:
             ct.pending.pop(key, None)
+        mounted = [key for key in (*options, *delete) if key.startswith("mp")]
+        if mounted and ct.keys.get("protection") == "1":
+            raise ProxmoxError(f"cannot: can't update CT {vmid} drive, protection mode enabled")
         for key, value in options.items():
             waits = vmid in self.running and self._waits(key, ct)
             (ct.pending if waits else ct.keys)[key] = value

@@ -159,6 +159,12 @@ def test_a_killed_creation_is_gone_on_with(acts: int) -> None:
     assert node.acts == ["create 200", "set 200 mp0", "start 200"]
 
 
+def test_a_protected_container_is_made_with_its_bind_mounts() -> None:
+    node = NodeDouble()
+    assert done(ContainerHost(node), **NEW, protection=True)
+    assert node.acts == ["create 200", "set 200 mp0 protection", "start 200"]
+
+
 def test_rights_on_a_pool_count_for_tags_when_the_container_is_in_it() -> None:
     node = NodeDouble()
     assert done(ContainerHost(node), **{**NEW, "mounts": []}, pool="llm", tags=["stoker"])
@@ -384,6 +390,10 @@ def test_a_snapshot_that_cannot_be_is_refused_before_anything_is_stopped() -> No
     assert not done(host, **said)
     assert "the bind mount mp5 (/srv), which is not declared" in host.said[-1]
     del node.cts[200].keys["mp5"]
+    node.cts[200].keys["protection"] = "1"
+    assert not done(host, **said)
+    assert "its protection keeps these in" in host.said[-1]
+    del node.cts[200].keys["protection"]
     node.storages = "dir: local\n\tpath /var/lib/vz\n\nlvm: local-zfs\n\tvgname pve\n"
     assert not done(host, **said)
     assert "rootfs is on local-zfs, and storage of type lvm takes none" in host.said[-1]

@@ -140,3 +140,12 @@ def test_what_the_ha_manager_has_is_awaited(
     api.start(200) if state == "started" else api.shutdown(200, 60, False)
     assert ct.ha_state == state
     assert ("GET", "/api2/json/nodes/pve1/lxc/200/status/current", b"") in fakepve.requests
+
+
+def test_protection_does_not_keep_out_what_is_set_with_it(
+    fakepve: Any, api: ByApi, shell: Shell
+) -> None:
+    fakepve.add_ct(200)
+    api.set(200, {"memory": "1024", "protection": "1", "mp0": "/tank,mp=/tank"})
+    assert shell.ran[-1][3:] == ["set", "200", "--mp0=/tank,mp=/tank", "--protection=1"]
+    assert "protection" not in fakepve.ct(200).config

@@ -16,6 +16,7 @@ from stoker.proxmox.rights import root_only, root_only_keys
         ("mp4", "/dev/sdb1,mp=/data"),
         ("features", "nesting=1,keyctl=1"),
         ("features", "fuse=1"),
+        ("features", "nesting=0"),
     ],
 )
 def test_a_token_may_not(key: str, value: str) -> None:
