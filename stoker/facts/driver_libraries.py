@@ -125,5 +125,9 @@ def uses(output: list[str]) -> list[Use]:
 
 LOADED = ("sh", "-c", _MODULE)
 """Run on the node: prints the version of its loaded module; nothing: none is."""
-INSTALLED = ("sh", "-c", "modinfo -F version nvidia 2>/dev/null; true")
-"""The same of the module on its disk."""
+INSTALLED = (
+    "sh",
+    "-c",
+    "{ modinfo -F version nvidia || modinfo -F version nvidia-current; } 2>/dev/null; true",
+)
+"""The same of the module on its disk, which Debian's own packages call nvidia-current."""

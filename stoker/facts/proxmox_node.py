@@ -68,6 +68,8 @@ class NodeLook:
     """Node of each VM of the cluster: their VMIDs are taken too."""
     ha: frozenset[int] | None = None
     """Containers that HA starts and stops; None: not known."""
+    quorate: bool = True
+    """Whether the node's cluster can be written to."""
     driver_version: str = ""
     """Of the loaded module; empty: none is."""
     driver_installed: str = ""
@@ -111,6 +113,7 @@ def parse(printed: str) -> NodeLook:
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],
         ha=managed(pve["ha"]),
+        quorate=pve["quorate"],
         driver_version=driver["loaded"],
         driver_installed=told["installed"],
     )

@@ -87,6 +87,16 @@ class Plan:
 
 def plan(vmid: int, wanted: Wanted, look: NodeLook) -> Plan:
     """Raises Refused where nothing may be done at all."""
+    made = _plan(vmid, wanted, look)
+    if not look.quorate and made.acts(wanted.allow_restart):
+        raise Refused(
+            f"cannot change CT {vmid} of {look.name}: its cluster has no quorum, so nothing can be "
+            "written; see pvecm status there"
+        )
+    return made
+
+
+def _plan(vmid: int, wanted: Wanted, look: NodeLook) -> Plan:
     _refuse_others(vmid, look)
     text = look.texts.get(vmid)
     actual = None if text is None else configuration.parse(text)

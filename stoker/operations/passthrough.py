@@ -23,7 +23,12 @@ from stoker.refused import Refused
 _REWRITE = (Path(__file__).parent / "on_node" / "rewrite.py").read_text(encoding="utf-8")
 _REWRITE_S = 60
 _LOOK_S = 40
-_BY_CODE = {3: errors.Changed, 4: errors.Locked, 5: errors.NoSuchContainer}
+_BY_CODE = {
+    3: errors.Changed,
+    4: errors.Locked,
+    5: errors.NoSuchContainer,
+    6: errors.NoQuorum,
+}
 
 
 def migrated(node: Node, vmid: int, before: str, after: str, while_running: bool = False) -> None:

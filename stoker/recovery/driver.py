@@ -6,8 +6,10 @@ from stoker.health.seen import Driver, Smi
 from stoker.recovery import asking, files, targets
 from stoker.recovery.machine import Machine
 
-_MODINFO = ("modinfo", "-F", "version", "nvidia")
+_MODINFO = ("modinfo", "-F", "version")
 _MODINFO_S = 5.0
+_MODULES = ("nvidia", "nvidia-current")
+"""As NVIDIA calls it, and as Debian does."""
 
 
 def version(machine: Machine) -> str:
@@ -18,15 +20,23 @@ def version(machine: Machine) -> str:
 def seen(machine: Machine, smi: Smi) -> Driver:
     """All of it, with how nvidia-smi answered."""
     told = files.text(machine.of_driver("/proc/driver/nvidia/version"))
-    installed = asking.ask(_MODINFO, _MODINFO_S)
     return Driver(
         version=version(machine),
         open="Open Kernel Module" in told if told else None,
-        installed=installed.out.strip() if installed.code == 0 else "",
+        installed=_installed(),
         majors=targets.majors(files.text(machine.of_driver("/proc/devices"))),
         modules=_modules(machine),
         smi=smi,
     )
+
+
+def _installed() -> str:
+    """Version of the module on disk; empty: not known."""
+    for name in _MODULES:
+        told = asking.ask((*_MODINFO, name), _MODINFO_S)
+        if told.code == 0 and told.out.strip():
+            return told.out.strip()
+    return ""
 
 
 def _modules(machine: Machine) -> dict[str, int]:

@@ -26,6 +26,7 @@ UUID = "GPU-4d0f7a52-90b3-5d1e-8a51-0c9d2f7e1a01"
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a node that `script` looks at where it takes a root."""
     (tmp_path / "pve").mkdir()
+    (tmp_path / "pve/local").symlink_to("nodes/pve1")
     monkeypatch.setattr(script, "PVE", str(tmp_path / "pve"))
     return tmp_path
 
@@ -37,7 +38,7 @@ def put(path: Path, text: str) -> None:
 
 def printed(**told: Any) -> str:
     """What the script would print."""
-    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "ha": ""}
+    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "ha": "", "quorate": True}
     driver = {"cards": [], "loaded": ""}
     parts = {"pve": pve, "driver": driver}
     for part in parts:
@@ -119,7 +120,41 @@ def test_containers_are_found_on_every_node_of_the_cluster(
         "elsewhere": {201: "pve2"},
         "machines": {300: "pve1"},
         "ha": "",
+        "quorate": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("members", "quorate"),
+    [
+        ('{"nodename": "pve1",\n"version": 3}', True),
+        ('{"nodename": "pve1",\n"cluster": {"name": "lab", "nodes": 3, "quorate": 1}}', True),
+        ('{"nodename": "pve1",\n"cluster": {"name": "lab", "nodes": 3, "quorate": 0}}', False),
+    ],
+)
+def test_a_cluster_tells_whether_it_can_be_written_to(
+    node: Path, members: str, quorate: bool
+) -> None:
+    put(node / "pve/.members", members)
+    assert script.quorate() is quorate
+
+
+def test_a_cluster_that_takes_no_writes_has_no_quorum(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = iter([0o120777, 0o120555])  # of the link, as Proxmox's file system shows it
+    monkeypatch.setattr(script.os, "lstat", lambda _: SimpleNamespace(st_mode=next(modes)))
+    assert (script.quorate(), script.quorate()) == (True, False)
+
+
+def test_debians_module_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk = {"nvidia-current": "550.163.01"}
+    monkeypatch.setattr(script, "program", lambda *words: on_disk.get(words[-1], ""))
+    assert script.installed() == "550.163.01"
+    on_disk["nvidia"] = "580.126.09"
+    assert script.installed() == "580.126.09"
+    on_disk.clear()
+    assert script.installed() == ""
 
 
 def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(

@@ -65,6 +65,7 @@ class NodeDouble:
         self.looks = 0
         self.version = PVE9
         self.elsewhere: dict[int, str] = {}
+        self.quorate = True
         self.kill_before: int | None = None
         """Number of the act before which the run is killed."""
         self.fail: dict[str, Exception] = {}
@@ -85,6 +86,7 @@ class NodeDouble:
             texts={vmid: ct.text for vmid, ct in self.cts.items()},
             running=frozenset(self.running),
             elsewhere=self.elsewhere,
+            quorate=self.quorate,
         )
 
     facts = {"node": "pve1.lab"}  # noqa: RUF012

@@ -61,6 +61,18 @@ def test_the_file_is_replaced_and_the_old_text_is_kept_for_root_alone(node: Path
     assert [path.name for path in conf(node).parent.iterdir()] == ["200.conf"]
 
 
+def test_without_a_quorum_nothing_is_written(
+    node: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied(path: str, beside: str, data: bytes, mode: int) -> None:
+        if "/etc/pve/" in path:
+            raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(rewrite, "put", denied)
+    assert rewritten(node) == rewrite.NO_QUORUM
+    assert "200.conf': the cluster has no quorum; see pvecm" in capsys.readouterr().err
+
+
 def test_a_second_time_nothing_is_done(node: Path) -> None:
     rewritten(node)
     before = conf(node).stat().st_ino

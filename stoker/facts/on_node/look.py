@@ -103,8 +103,23 @@ def configurations() -> dict[str, object]:
                     found[vmid] = node
                 elif config := there("%s/%d.conf" % (folder, vmid)):
                     texts[vmid] = config
-    resources = there(PVE + "/ha/resources.cfg")
-    return {"texts": texts, "elsewhere": elsewhere, "machines": machines, "ha": resources}
+    return {
+        "texts": texts,
+        "elsewhere": elsewhere,
+        "machines": machines,
+        "ha": there(PVE + "/ha/resources.cfg"),
+        "quorate": quorate(),
+    }
+
+
+def quorate() -> bool:
+    """Whether the cluster can be written to: what Proxmox looks at, and what it tells of itself.
+
+    Never by trying to: without a quorum root may not write, and is told that it may.
+    """
+    if not os.lstat(PVE + "/local").st_mode & stat.S_IWUSR:
+        return False
+    return '"quorate":0' not in "".join(there(PVE + "/.members").split())
 
 
 def guests(folder: str) -> list[int]:
@@ -207,8 +222,9 @@ def of_pveversion() -> str:
 
 
 def installed() -> str:
-    """Version of NVIDIA's module on disk; empty: there is none."""
-    return program("modinfo", "-F", "version", "nvidia")
+    """Version of NVIDIA's module on disk; empty: there is none. Debian calls its own otherwise."""
+    told = (program("modinfo", "-F", "version", name) for name in ("nvidia", "nvidia-current"))
+    return next(filter(None, told), "")
 
 
 def look() -> dict[str, object]:

@@ -99,10 +99,16 @@ def installed() -> str:
     """Version of the module on disk for the kernel that runs; empty: none, or no modinfo."""
     if ROOT:
         return text(ROOT + "/modinfo")
+    # As NVIDIA calls it, and as Debian does.
+    return modinfo("nvidia") or modinfo("nvidia-current")
+
+
+def modinfo(module: str) -> str:
+    """Its version; empty: there is none."""
     end, out = os.pipe()
     nothing = os.open(os.devnull, os.O_WRONLY)
     to = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, nothing, 2)]
-    words = ["modinfo", "-F", "version", "nvidia"]
+    words = ["modinfo", "-F", "version", module]
     try:
         child = os.posix_spawnp(words[0], words, os.environ, file_actions=to)
     except OSError:

@@ -5,7 +5,8 @@ secrets. SHA1 is that of the text to be replaced. Raw lxc lines can be changed i
 command of Proxmox and no part of its API takes them.
 
 Exit 0: the file is the new text. Otherwise nothing was changed, and one line says why: 3 it is
-another text than was read, 4 it is locked, 5 there is no such container, 1 anything else.
+another text than was read, 4 it is locked, 5 there is no such container, 6 the cluster has no
+quorum, 1 anything else.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Iterator
 
 PATIENCE_S = 10.0
 """As long as Proxmox waits for this lock."""
-CHANGED, LOCKED, ABSENT, OTHER = 3, 4, 5, 1
+CHANGED, LOCKED, ABSENT, NO_QUORUM, OTHER = 3, 4, 5, 6, 1
 
 
 class Stop(Exception):  # noqa: N818 - it ends the run
@@ -41,6 +42,9 @@ def main(words: list[str], new: bytes, root: str = "") -> int:
     except Stop as stop:
         print(stop, file=sys.stderr)
         return stop.code
+    except PermissionError as error:  # root's only then
+        print(f"{error}: the cluster has no quorum; see pvecm status", file=sys.stderr)
+        return NO_QUORUM
     except OSError as error:
         print(f"{error}; correct that on the node", file=sys.stderr)
         return OTHER
