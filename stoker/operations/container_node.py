@@ -15,19 +15,23 @@ from stoker.proxmox.access import Access
 from stoker.proxmox.backend import Backend
 from stoker.refused import Refused
 
-# A run that ends in the middle, a laptop that goes to sleep, does not end what Proxmox does for it:
-# half a creation or a snapshot would have to be cleared away by hand. Its words go to files, since
-# who writes to nobody is ended by that.
-_LASTING = r"""
+LASTING = r"""
 said=$(mktemp -d /run/stoker-pct.XXXXXX) || exit 1
+printf '%q ' exec "${@:2}" >"$said/words"
 systemd-run --quiet --collect --wait --service-type=exec --unit="stoker-pct-$1-${said##*.}" \
     --property="StandardOutput=file:$said/out" --property="StandardError=file:$said/err" \
-    -- "${@:2}"
+    -- /bin/bash "$said/words"
 code=$?
 cat "$said/out"
 cat "$said/err" >&2
 rm -rf -- "$said"
 exit $code
+"""
+"""A VMID, then a command, which a run that ends in the middle, a laptop that goes to sleep, does not
+end: half a creation or a snapshot would have to be cleared away by hand.
+
+What it says goes to files, since who writes to nobody is ended by that. Its words come from one,
+since systemd would put variables in the place of `${...}` in a description or a path.
 """
 LOOK_S = 40
 """The look bounds each of its own steps; this is for a machine that answers nothing any more."""
@@ -76,7 +80,7 @@ class Way:
 
     def lasting(self, words: Sequence[str], timeout_s: float | None) -> Result:
         """The same for what goes on to its end even if this run does not."""
-        return self.run(["bash", "-c", _LASTING, "lasting", str(self.vmid), *words], timeout_s)
+        return self.run(["bash", "-c", LASTING, "lasting", str(self.vmid), *words], timeout_s)
 
 
 def reached(host: Any) -> None:
