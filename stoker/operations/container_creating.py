@@ -16,8 +16,8 @@ MADE_S = 3600
 """A large template on a slow storage."""
 # Proxmox's own name of the process that works on a task, and the command line itself. The brackets
 # keep grep from finding its own words.
-_AT_WORK = r"""
-grep -alE "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:|[p]ct.create.$1(.|$)" \
+AT_WORK = r"""
+grep -alE "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:|[p]ct.create.$1([^0-9]|$)" \
     /proc/[0-9]*/cmdline 2>/dev/null | grep -qv "^/proc/$$/"
 """
 
@@ -38,7 +38,7 @@ def await_made(way: Way) -> None:
 
 
 def _at_work(way: Way) -> bool:
-    return way.run(["sh", "-c", _AT_WORK, "sh", str(way.vmid)], 30).code == 0
+    return way.run(["sh", "-c", AT_WORK, "sh", str(way.vmid)], 30).code == 0
 
 
 @contextmanager

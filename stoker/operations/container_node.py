@@ -27,8 +27,8 @@ cat "$said/err" >&2
 rm -rf -- "$said"
 exit $code
 """
-"""A VMID, then a command, which a run that ends in the middle, a laptop that goes to sleep, does not
-end: half a creation or a snapshot would have to be cleared away by hand.
+"""A VMID, then a command, which goes on to its end where a run ends in the middle, as with a laptop
+that goes to sleep: half a creation or a snapshot would have to be cleared away by hand.
 
 What it says goes to files, since who writes to nobody is ended by that. Its words come from one,
 since systemd would put variables in the place of `${...}` in a description or a path.
