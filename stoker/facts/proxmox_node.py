@@ -62,6 +62,8 @@ class NodeLook:
     texts: Mapping[int, str] = field(default_factory=dict)
     """Configuration files of all containers of the node, templates too."""
     running: frozenset[int] = frozenset()
+    missing: tuple[str, ...] = ()
+    """Of the paths that were asked for those that are not there."""
     elsewhere: Mapping[int, str] = field(default_factory=dict)
     """Node of each container of another node of the cluster."""
     machines: Mapping[int, str] = field(default_factory=dict)
@@ -76,20 +78,24 @@ class NodeLook:
     """Of the module on disk, which the next boot loads; empty: not known."""
 
 
-def look(run: Run) -> NodeLook:
-    """Look at a node; `run` runs words on it as root. Raises NotSeen."""
-    ran = run(COMMAND)
+def look(run: Run, paths: Sequence[str] = ()) -> NodeLook:
+    """Look at a node, and whether it has these paths; `run` runs words on it as root.
+
+    Raises NotSeen.
+    """
+    ran = run((*COMMAND, *paths))
     if ran.code != 0:
         said = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise NotSeen(
             f"cannot look at the node: its python3 ended with {ran.code}: {said or 'no message'}; "
             "it needs Python 3.9 or later as /usr/bin/python3"
         )
-    return parse(ran.stdout.decode())
+    return parse(ran.stdout.decode(), paths)
 
 
-def parse(printed: str) -> NodeLook:
-    """The look in what `on_node/look.py` printed. Raises NotSeen for a part that did not answer."""
+def parse(printed: str, paths: Sequence[str] = ()) -> NodeLook:
+    """The look in what `on_node/look.py` printed. Raises NotSeen for a part that did not answer;
+    paths of which nothing is said are taken to be there."""
     told: dict[str, Any] = ast.literal_eval(printed)
     if told["pve"] is None:
         raise NotSeen(
@@ -102,6 +108,7 @@ def parse(printed: str) -> NodeLook:
             "see dmesg | grep NVRM there, a GPU may be stuck"
         )
     pve, driver = ast.literal_eval(told["pve"]), ast.literal_eval(told["driver"])
+    there = paths if told["existing"] is None else ast.literal_eval(told["existing"])
     return NodeLook(
         name=told["node"],
         version=version.parse(told["version"]),
@@ -110,6 +117,7 @@ def parse(printed: str) -> NodeLook:
         majors=_majors(told["devices"], told["own_devices"]),
         texts=pve["texts"],
         running=frozenset(told["running"]),
+        missing=tuple(path for path in paths if path not in there),
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],
         ha=managed(pve["ha"]),

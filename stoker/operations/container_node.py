@@ -52,7 +52,8 @@ class Way:
 
     def look(self) -> NodeLook:
         """Raises OSError."""
-        return proxmox_node.look(lambda words: self.run(words, LOOK_S))
+        sources = [mount.source for mount in self.wanted.mounts if mount.is_bind]
+        return proxmox_node.look(lambda words: self.run(words, LOOK_S), sources)
 
     def plan(self) -> Plan:
         """What is to be done now; raises OSError or Refused."""

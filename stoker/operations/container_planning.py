@@ -93,6 +93,12 @@ def plan(vmid: int, wanted: Wanted, look: NodeLook) -> Plan:
             f"cannot change CT {vmid} of {look.name}: its cluster has no quorum, so nothing can be "
             "written; see pvecm status there"
         )
+    if look.missing and made.acts(wanted.allow_restart):
+        raise Refused(
+            f"cannot mount {', '.join(look.missing)} into CT {vmid}: {look.name} has no such "
+            "directory, without which the container does not start; make it there, or correct "
+            "`mounts`"
+        )
     return made
 
 

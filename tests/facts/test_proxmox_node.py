@@ -52,6 +52,7 @@ def printed(**told: Any) -> str:
         "own_devices": "",
         "running": [],
         "installed": "",
+        "existing": "[]",
     }
     return ascii(every | told)
 
@@ -185,6 +186,13 @@ def test_gpus_are_found_on_the_bus_whoever_has_them(tmp_path: Path) -> None:
     ]
 
 
+def test_paths_that_the_node_lacks_are_told_and_those_of_a_dead_server_are_not() -> None:
+    paths = ["/tank/models", "/tank/more"]
+    look = proxmox_node.parse(printed(existing="['/tank/more']"), paths)
+    assert look.missing == ("/tank/models",)
+    assert proxmox_node.parse(printed(existing=None), paths).missing == ()
+
+
 def hang() -> None:
     script.select.select([], [], [])
 
@@ -222,5 +230,8 @@ def test_the_version_of_pve_container_is_in_dpkgs_status() -> None:
 
 
 def test_the_script_runs_as_the_node_runs_it() -> None:
-    ran = subprocess.run(proxmox_node.COMMAND, capture_output=True, text=True, check=True)
-    assert set(ast.literal_eval(ran.stdout)) >= {"version", "pve", "driver", "numbers", "running"}
+    words = (*proxmox_node.COMMAND, "/", "/no such")
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    told = ast.literal_eval(ran.stdout)
+    assert set(told) >= {"version", "pve", "driver", "numbers", "running"}
+    assert told["existing"] == "['/']"

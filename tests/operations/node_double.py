@@ -66,6 +66,7 @@ class NodeDouble:
         self.version = PVE9
         self.elsewhere: dict[int, str] = {}
         self.quorate = True
+        self.missing: tuple[str, ...] = ()
         self.kill_before: int | None = None
         """Number of the act before which the run is killed."""
         self.fail: dict[str, Exception] = {}
@@ -87,6 +88,7 @@ class NodeDouble:
             running=frozenset(self.running),
             elsewhere=self.elsewhere,
             quorate=self.quorate,
+            missing=self.missing,
         )
 
     facts = {"node": "pve1.lab"}  # noqa: RUF012

@@ -233,6 +233,7 @@ def test_volumes_grow() -> None:
         ({"elsewhere": {200: "pve2"}}, "it is on node pve2; set pct_host to that node"),
         ({"cts": {200: Ct({"template": "1"})}}, "it is a template, which never runs"),
         ({"cts": {200: Ct({"lock": "backup"})}}, "Proxmox has locked it (backup); wait"),
+        ({"missing": ("/tank/models",)}, "/tank/models into CT 200: pve1 has no such directory"),
         ({"quorate": False}, "its cluster has no quorum, so nothing can be written; see pvecm"),
         ({"version": Version((4, 4, 5))}, "devN came with 5.0.7 (Proxmox VE 8.1)"),
         (
@@ -240,7 +241,7 @@ def test_volumes_grow() -> None:
             f"cannot pass /dev/nvidia1 ({SECOND.uuid}) to CT 200: CT 105 (vlm), which is stopped",
         ),
     ],
-    ids=["elsewhere", "template", "locked", "no quorum", "pve7", "claimed"],
+    ids=["elsewhere", "template", "locked", "no directory", "no quorum", "pve7", "claimed"],
 )
 def test_what_stands_in_the_way_is_one_sentence_and_nothing_is_done(
     there: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
@@ -264,11 +265,11 @@ def test_a_locked_container_that_needs_nothing_is_no_trouble(
     assert asked(ContainerHost(node), monkeypatch, executing=True, **NEW) == []
 
 
-def test_a_cluster_without_quorum_is_no_trouble_where_nothing_is_to_be_written(
+def test_what_only_an_act_needs_is_no_trouble_where_nothing_is_to_be_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     node = made()
-    node.quorate = False
+    node.quorate, node.missing = False, ("/tank/models",)
     assert asked(ContainerHost(node), monkeypatch, executing=True, **NEW) == []
 
 

@@ -1,5 +1,7 @@
 """Prints what a node has of containers and GPUs, as one Python literal. Read-only.
 
+Its words: paths, which of them are there.
+
 Run by `python3 -I -S`, once a container a run: hence no import that costs more than the look
 itself (json, subprocess, signal and typing each nearly double it) and few processes. What can hang,
 Proxmox's file system with its cluster and the driver with a GPU, is read by a child that is left
@@ -11,6 +13,7 @@ from __future__ import annotations
 import os
 import select
 import stat
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -227,11 +230,16 @@ def installed() -> str:
     return next(filter(None, told), "")
 
 
-def look() -> dict[str, object]:
+def existing(paths: list[str]) -> list[str]:
+    """Those of the paths that are there; one that a dead server has may hang."""
+    return [path for path in paths if os.path.exists(path)]
+
+
+def look(paths: list[str]) -> dict[str, object]:
     """All of it."""
     stand_in = is_stand_in()
     root = STAND_IN + "/kernel" if stand_in else ""
-    pve, gpus = literals(configurations, lambda: driver(root))
+    pve, gpus, found = literals(configurations, lambda: driver(root), lambda: existing(paths))
     return {
         "node": os.uname().nodename.split(".")[0],
         "version": container_version(stand_in),
@@ -241,9 +249,10 @@ def look() -> dict[str, object]:
         "devices": text("/proc/devices"),
         "own_devices": text(root + "/proc/devices") if stand_in else "",
         "running": running(),
+        "existing": found,
         "installed": text(root + "/installed").strip() if stand_in else installed(),
     }
 
 
 if __name__ == "__main__":
-    print(ascii(look()))
+    print(ascii(look(sys.argv[1:])))
