@@ -45,9 +45,13 @@ def on_node(root: Path, gpus: int) -> None:
 
     Both belong to root there; a container sees them through a read-only bind mount.
     """
-    if not (root / MODEL).exists():
-        tiny_model.write(root / MODEL)
-    if gpus and not (root / _LIBRARIES / "libcuda.so.1").exists():
+    model = root / MODEL
+    if not model.exists():
+        # Whole or not at all: what is cut off here is done again by the next `up`.
+        unfinished = model.with_name(f".{model.name}")
+        tiny_model.write(unfinished)
+        unfinished.rename(model)
+    if gpus and not (root / _LIBRARIES / driver_libraries.LAST).exists():
         driver_on_node(root, gpu.DRIVER_VERSION)
 
 

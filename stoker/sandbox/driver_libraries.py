@@ -31,6 +31,8 @@ LIBRARIES = {
     "libcuda.so": ("libcuda.c", _CUDA),
     "libnvidia-ml.so": ("libnvidia_ml.c", _NVML),
 }
+# Placed last: where it is, all are.
+LAST = "libnvidia-ml.so"
 
 
 def placed(directory: Path, version: str) -> list[Path]:

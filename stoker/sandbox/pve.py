@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from pathlib import Path
 
 from stoker.sandbox import account, certificates, lxc_node
@@ -31,6 +32,8 @@ def placed(state: State, node: Node, owner: int) -> None:
     authority = certificates.authority(authorities, state.name).read_bytes()
     for path in (state.ca_file, here / "pve-root-ca.pem"):
         write_atomically(path, authority)
+    if not (here / "priv/authkey.key").exists():
+        write_atomically(here / "priv/authkey.key", secrets.token_hex(32), 0o600)
     own = here / "nodes" / node.name
     if not (own / "pve-ssl.key").exists():
         certificate, key = certificates.of_node(authorities, node.name, node.address)

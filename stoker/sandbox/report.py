@@ -5,18 +5,19 @@ from stoker.sandbox.state import Container, Node, State
 
 
 def _containers(state: State, node: Node, live: bool) -> list[str]:
-    told = guest.statuses(state, node) if live and lxc_node.running(state, node) else {}
+    told = guest.statuses(state, node) if live and lxc_node.running(state, node) else None
     return [
         f"  CT {container.vmid}  {container.address:<15} {_of(state, container, told)}".rstrip()
         for container in state.guests(node)
     ]
 
 
-def _of(state: State, container: Container, told: dict[int, str]) -> str:
-    status = told.get(container.vmid, "")
+def _of(state: State, container: Container, told: dict[int, str] | None) -> str:
+    """What the node says of it; None: it was not asked."""
+    status = (told or {}).get(container.vmid, "")
     if container in state.neighbours:
         return f"{status:<9} a neighbour on GPU {state.minors(container)[0]}, not in the inventory"
-    return status
+    return status or ("planned" if state.bare and told is not None else "")
 
 
 def summary(state: State, *, live: bool = True) -> str:

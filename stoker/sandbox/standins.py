@@ -73,7 +73,9 @@ def place_shared(directory: Path, owner: str, count: int, image: Path) -> None:
     write_atomically(directory / "smi/__init__.py", "")
     python = directory / "python"
     made = interpreter.built(image)
-    if not python.exists() or (python / "of").read_text() != made.name:
+    of = python / "of"
+    # Written last: without it a copy was cut off.
+    if not of.exists() or of.read_text() != made.name:
         remove_tree(python)
         shutil.copytree(made, python, copy_function=os.link)
-        write_atomically(python / "of", made.name)
+        write_atomically(of, made.name)

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 from .. import access, cluster
 from . import authentication, problem
 
+CONNECT_S = 5
 TIMEOUT_S = 30
 PASSED = ("Authorization", "Cookie", "CSRFPreventionToken", "Content-Type")
 
@@ -29,9 +30,11 @@ def sent_on(
     passed = {name: headers[name] for name in PASSED if name in headers}
     trust = ssl.create_default_context(cafile=f"{cluster.ROOT}/pve-root-ca.pem")
     there = http.client.HTTPSConnection(
-        cluster.addresses()[node], cluster.PORT, timeout=TIMEOUT_S, context=trust
+        cluster.addresses()[node], cluster.PORT, timeout=CONNECT_S, context=trust
     )
     try:
+        there.connect()
+        there.sock.settimeout(TIMEOUT_S)
         there.request(method, target, body, passed)
         answer = there.getresponse()
         return Answer(answer.status, answer.reason, answer.read())
@@ -45,6 +48,8 @@ def sent_on(
 
 def states(node: str) -> Dict[int, Dict[str, Any]]:
     """What another node says of its guests; nothing where it does not answer."""
+    if not cluster.online(node):
+        return {}
     ticket = authentication.ticket_of(access.ROOT_USER)
     target = f"/api2/json/nodes/{node}/lxc"
     try:
