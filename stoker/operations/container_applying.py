@@ -14,7 +14,7 @@ from stoker.container.wanted import Wanted
 from stoker.operations import container_restarting as restarting
 from stoker.operations import container_showing as showing
 from stoker.operations import container_snapshotting as snapshotting
-from stoker.operations.container_creating import await_made, telling
+from stoker.operations.container_awaiting import await_free, telling
 from stoker.operations.container_doubts import full, may_be_done, unsettled
 from stoker.operations.container_node import Way
 from stoker.operations.container_planning import Plan
@@ -90,7 +90,7 @@ class Course:
         self.host.log(f"{error}. Looked again: it is done", log_func=logger.warning)
 
     def _next(self, found: Plan) -> Act | None:
-        if found.being_made:
+        if found.busy and found.acts(self.wanted.allow_restart):
             return self._await
         if found.creates:
             return self._create
@@ -116,7 +116,7 @@ class Course:
         return due and found.comes_with_a_start
 
     def _await(self, found: Plan) -> None:
-        await_made(self.way)
+        await_free(self.way, _there(found).lock)
 
     def _create(self, found: Plan) -> None:
         showing.show(self.host, found)

@@ -23,6 +23,8 @@ from stoker.refused import Refused
 
 CREATING = "create"
 """Proxmox's `lock:` while a container is being made."""
+PASSING = (CREATING, "snapshot", "snapshot-delete")
+"""Locks of work that a run begins, and that goes on without it. It takes no longer than a run."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ class Plan:
         return creation.first(self.creation)
 
     @property
-    def being_made(self) -> bool:
-        """Whether its creation is under way, or ended in its middle."""
-        return self.actual is not None and self.actual.lock == CREATING
+    def busy(self) -> bool:
+        """Whether work of a run that is gone is under way, or ended in its middle."""
+        return self.actual is not None and self.actual.lock in PASSING
 
     @property
     def comes_with_a_start(self) -> bool:
@@ -74,11 +76,15 @@ class Plan:
         """Whether it runs without some of what is wanted."""
         return self.running and self.comes_with_a_start
 
+    @property
+    def _unmade(self) -> bool:
+        return self.actual is not None and self.actual.lock == CREATING
+
     def acts(self, allow_restart: bool) -> bool:
         """Whether there is anything to do now."""
         return bool(
             self.creates
-            or self.being_made
+            or self._unmade
             or not self.difference.is_empty
             or self.starts
             or (self.comes_with_a_start and (allow_restart or not self.running))
@@ -168,7 +174,7 @@ def _mended(vmid: int, wanted: Wanted, look: NodeLook, actual: Configuration) ->
         blind=(*_new_nodes(later), *way.unusable) if running else (),
         notes=(*found.told, *way.told),
     )
-    if actual.lock and made.acts(wanted.allow_restart):
+    if actual.lock and not made.busy and made.acts(wanted.allow_restart):
         raise Refused(
             f"cannot change CT {vmid} of {look.name}: Proxmox has locked it ({actual.lock}); wait "
             f"for that to end, or if nothing is at work on it any more: pct unlock {vmid}"

@@ -42,8 +42,8 @@ def preview(host: Any, found: Plan, wanted: Wanted) -> None:
     """Of a run that is not executed yet: all that it would do."""
     for line in [*lines(host.name, found), *raw_lines(found)]:
         say(host, line)
-    if found.being_made:
-        say(host, f"CT {found.vmid} is being made; would wait for that")
+    if found.actual is not None and found.busy:
+        say(host, f"CT {found.vmid} is locked ({found.actual.lock}); would wait for that to end")
     if found.restarts and wanted.allow_restart:
         saved = " after a snapshot" if wanted.snapshot else ""
         say(host, f"CT {found.vmid} would be restarted{saved}, for {_waits(found)}")

@@ -9,7 +9,7 @@ from pyinfra.context import ctx_host
 from stoker.container.version import Version
 from stoker.container.wanted import Wanted
 from stoker.facts.servers import AskedServers
-from stoker.operations import container, container_creating, container_node, container_restarting
+from stoker.operations import container, container_awaiting, container_node, container_restarting
 from stoker.operations.container_applying import apply
 from stoker.operations.container_node import Way
 from stoker.pct.errors import Busy
@@ -50,7 +50,7 @@ def _node(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(container_node.opening, "backend", backend)
     monkeypatch.setattr(Way, "look", lambda way: way.host.connector.node.look(None))
-    for module in (container_creating, container_restarting):
+    for module in (container_awaiting, container_restarting):
         monkeypatch.setattr(module, "LOOK_S", 0)
 
 
@@ -194,6 +194,20 @@ def test_a_creation_that_ended_in_its_middle_is_refused_with_the_commands() -> N
     host = ContainerHost(NodeDouble(ct200=Ct({"lock": "create"})))
     assert not done(host, **NEW)
     assert "pct unlock 200 && pct destroy 200, then run this again" in host.said[-1]
+
+
+def test_a_snapshot_that_goes_on_without_its_run_is_awaited() -> None:
+    node = made()
+    node.running.clear()
+    node.cts[200].keys["lock"] = "snapshot"
+    node.at_work = 2
+    assert done(ContainerHost(node), **NEW)
+    assert node.acts == ["start 200"]
+    node.running.clear()
+    node.cts[200].keys["lock"] = "snapshot"
+    host = ContainerHost(node)
+    assert not done(host, **NEW)
+    assert host.said[-1].endswith("nobody works on it: pct unlock 200, then run this again")
 
 
 def test_a_container_of_somebody_is_adopted_and_what_is_not_declared_stays() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.operations.container_creating import AT_WORK
+from stoker.operations.container_awaiting import AT_WORK
 from stoker.operations.container_node import LASTING
 
 # systemd puts the value of a variable in the place of `${NAME}`, and `$` in that of `$$`, in the

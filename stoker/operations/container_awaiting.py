@@ -1,4 +1,4 @@
-"""Making a container, and waiting for one that an earlier run began to make."""
+"""Waiting for what an earlier run began on a container, and telling of a long wait."""
 
 import time
 from collections.abc import Iterator
@@ -9,31 +9,32 @@ import gevent
 from pyinfra.api import OperationError
 
 from stoker.operations.container_node import Way
+from stoker.operations.container_planning import CREATING
 from stoker.operations.following import PROGRESS_S, say
 
 LOOK_S = 2
-MADE_S = 3600
+FREE_S = 3600
 """A large template on a slow storage."""
 # Proxmox's own name of the process that works on a task, and the command line itself. The brackets
 # keep grep from finding its own words.
 AT_WORK = r"""
-grep -alE "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:|[p]ct.create.$1([^0-9]|$)" \
+grep -alE "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:|[p]ct.[a-z]+.$1([^0-9]|$)" \
     /proc/[0-9]*/cmdline 2>/dev/null | grep -qv "^/proc/$$/"
 """
 
 
-def await_made(way: Way) -> None:
-    """Until nobody works on its creation any more; raises OperationError where it was left in the
-    middle."""
-    ends = time.monotonic() + MADE_S
-    with telling(way.host, f"waiting for the creation of CT {way.vmid} that is under way"):
+def await_free(way: Way, lock: str) -> None:
+    """Until nobody works on it any more; raises OperationError where the lock was left behind."""
+    ends = time.monotonic() + FREE_S
+    with telling(way.host, f"waiting for the work on CT {way.vmid} that is under way ({lock})"):
         while _at_work(way) and time.monotonic() < ends:
             gevent.sleep(LOOK_S)
-    if way.plan().being_made:
+    if way.plan().busy:
+        remove = f" && pct destroy {way.vmid}" if lock == CREATING else ""
         raise OperationError(
-            f"cannot go on with CT {way.vmid}: its creation ended in the middle, or is one that "
-            f"nobody here can see; once you know that nobody works on it: pct unlock {way.vmid} "
-            f"&& pct destroy {way.vmid}, then run this again"
+            f"cannot go on with CT {way.vmid}: it is locked ({lock}) by work that ended in the "
+            f"middle, or that nobody here can see; once you know that nobody works on it: "
+            f"pct unlock {way.vmid}{remove}, then run this again"
         )
 
 
