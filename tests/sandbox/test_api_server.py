@@ -239,6 +239,32 @@ def test_a_pool_gives_its_rights_over_its_guests(api: Api) -> None:
     assert few.get("/pools").data == [{"poolid": "gpus"}]
 
 
+def test_a_pool_gives_no_right_to_tag_what_is_made_in_it(api: Api) -> None:
+    words = "VM.Allocate VM.Config.Disk VM.Config.Options VM.Config.Memory"
+    few = granted(api, words, "/pool/gpus")
+    pveum.act(["pool", "add", "gpus"], {})
+    pveum.act(["role", "add", "Store"], {"privs": "Datastore.AllocateSpace"})
+    pveum.act(["acl", "modify", "/storage"], {"users": "stoker@pve", "roles": "Store"})
+    made = {"vmid": 300, "ostemplate": "local:vztmpl/x.tar.zst", "pool": "gpus", "memory": 64}
+    found = few.post("/nodes/pve1/lxc", **made, tags="stoker")
+    assert found.message == "Permission check failed (/vms/300, VM.Config.Options)"
+    assert few.post("/nodes/pve1/lxc", **made, unprivileged=1).status == 200
+
+
+def test_a_form_is_taken_apart_as_the_real_one_does(api: Api) -> None:
+    root = ticketed(api)
+    assert server._fields("net0=name=eth0&tags=a%3Bb+c&delete=x&delete=y") == {
+        "net0": "name",
+        "tags": "a;b c",
+        "delete": "x\0y",
+    }
+    found = root.raw("PUT", "/nodes/pve1/lxc/200/config", "tags=a;b")
+    assert (found.status, found.message) == (400, "value without key")
+    assert root.raw("PUT", "/nodes/pve1/lxc/200/config", "tags=a%3Bb").status == 200
+    both = root.raw("PUT", "/nodes/pve1/lxc/200/config?memory=x", "memory=600")
+    assert "got 'x'" in both.told["errors"]["memory"]
+
+
 def test_parameters_are_refused_all_at_once_by_name(api: Api) -> None:
     root = ticketed(api)
     found = root.put("/nodes/pve1/lxc/200/config", memory="x", nosuch=1, dev0="fuse")

@@ -350,6 +350,7 @@ def test_reading_is_as_quick_as_the_real_one(node: NodeShell) -> None:
         "import http.client, ssl, sys, time, base64\n"
         "name, value = base64.b64decode(sys.argv[1]).decode().split(': ')\n"
         "trust = ssl.create_default_context(cafile='/etc/pve/pve-root-ca.pem')\n"
+        "trust.verify_flags &= ~ssl.VERIFY_X509_STRICT\n"
         "took = []\n"
         "for _ in range(12):\n"
         "    began = time.monotonic()\n"

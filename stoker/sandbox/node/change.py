@@ -48,6 +48,9 @@ def set_options(request: Request) -> int:
         config.pending.keys.update(stored)
         _take_effect(config, vmid)
         store.save(vmid, config)
+        # The real one writes lxc's own file then, after it saved: a node that is gone is told of
+        # a change that holds.
+        devices.all_of(config.now.keys)
     return 0
 
 
@@ -58,7 +61,7 @@ def _require_unchanged(request: Request, config: conf.Config) -> None:
 
 
 def _listed(request: Request, option: str) -> List[str]:
-    return [name for name in re.split(r"[,; ]+", request.values.get(option, "")) if name]
+    return [name for name in re.split(r"[,;\0 ]+", request.values.get(option, "")) if name]
 
 
 def _require_known(**lists: List[str]) -> None:
@@ -103,12 +106,15 @@ def _checked(config: conf.Config, vmid: int, name: str, text: str) -> str:
     elif name == "hookscript":
         hookscript.check(text)
     elif name == "tags":
-        return ";".join(dict.fromkeys(tag for tag in re.split(r"[,; ]+", text) if tag))
+        return schema.tags(text)
     return text
 
 
 def _take_effect(config: conf.Config, vmid: int) -> None:
-    """Move what needs no restart from pending to now; the rest stays pending."""
+    """Move what needs no restart from pending to now; the rest stays pending.
+
+    Dies where one cannot be: then nothing is saved, not even of those that can.
+    """
     up = running.is_running(vmid)
     for name in config.pending_deletes:
         key = schema.find(name)
@@ -129,7 +135,6 @@ def _take_effect(config: conf.Config, vmid: int) -> None:
             continue
         config.now.keys[name] = config.pending.keys.pop(name)
     if problems:
-        store.save(vmid, config)
         raise BadParameters(problems)
 
 

@@ -22,6 +22,7 @@ from . import (
     running,
     schema,
     store,
+    version,
     volumes,
 )
 from .command import BOOLEAN, TEXT, Request
@@ -80,7 +81,13 @@ def _keys(request: Request) -> Dict[str, str]:
     keys = {name: text for name, text in values.items() if schema.find(name)}
     storage = values.get("storage", "local")
     keys["rootfs"] = volumes.new_volume(vmid, keys.get("rootfs", f"{storage}:4"))
-    defaults = {"unprivileged": "1", "memory": "512", "swap": "512", "hostname": f"CT{vmid}"}
+    unprivileged = str(int(version.creates_unprivileged()))
+    defaults = {
+        "unprivileged": unprivileged,
+        "memory": "512",
+        "swap": "512",
+        "hostname": f"CT{vmid}",
+    }
     for name, text in defaults.items():
         keys.setdefault(name, text)
     if not property_string.truth(keys["unprivileged"]):
@@ -88,6 +95,8 @@ def _keys(request: Request) -> Dict[str, str]:
     for name in list(keys):
         if name.startswith("net"):
             keys[name] = networks.completed(keys[name], vmid, name)
+    if "tags" in keys:
+        keys["tags"] = schema.tags(keys["tags"])
     devices.all_of(keys)
     return keys
 
@@ -95,10 +104,11 @@ def _keys(request: Request) -> Dict[str, str]:
 def _fill(request: Request, config: conf.Config, archive: str) -> None:
     vmid, keys = request.vmid, config.now.keys
     shift = mapped.shift_of(keys)
-    volumes.extract(archive, vmid, shift)
+    # Before the template: in the real one they are mounted while it is unpacked.
     for name in keys:
         if re.fullmatch(r"mp\d+", name):
             keys[name] = volumes.new_mount_point(vmid, keys[name], shift)
+    volumes.extract(archive, vmid, shift)
     keys["arch"] = volumes.architecture(vmid)
     print(f"Detected container architecture: {keys['arch']}", flush=True)
     root = volumes.rootfs(vmid)

@@ -22,9 +22,7 @@ def completed(value: str, vmid: int, key: str) -> str:
     fields = property_string.parse(value, property_string.NETWORK)
     fields.setdefault("hwaddr", _hardware_address(f"{os.uname().nodename}/{vmid}/{key}"))
     fields.setdefault("type", "veth")
-    order = ["name", "bridge", "firewall", "gw", "gw6", "hwaddr", "ip", "ip6"]
-    rest = sorted(set(fields) - set(order))
-    return ",".join(f"{name}={fields[name]}" for name in [*order, *rest] if name in fields)
+    return property_string.render(fields, property_string.NETWORK)
 
 
 def _hardware_address(seed: str) -> str:

@@ -126,10 +126,12 @@ def complaint(name: str, value: str, form: Format) -> Optional[str]:
 
 
 def render(fields: Mapping[str, str], form: Format) -> str:
-    """The property string of these fields: the default key first and bare, the rest sorted."""
+    """The property string of these fields: the default key first and bare, then those that are
+    required, then the rest, each sorted."""
     first = form.default_key
     words = [fields[first]] if first is not None and first in fields else []
-    rest = sorted(key for key in fields if key != first)
+    keys = [key for key in fields if key != first]
+    rest = sorted(keys, key=lambda key: (key not in form.required, key))
     return ",".join(words + [f"{key}={fields[key]}" for key in rest])
 
 

@@ -94,6 +94,11 @@ def names() -> Sequence[str]:
     return [name for name in (*KEYS, *numbered) if find(name)]
 
 
+def tags(text: str) -> str:
+    """As Proxmox stores them: in lower case, each once, sorted."""
+    return ";".join(sorted({tag.lower() for tag in re.split(r"[,;\s]+", text) if tag}))
+
+
 def complaint(name: str, value: str) -> Optional[str]:
     """What is wrong with a value, in Proxmox's words; None for a good one or an unknown key."""
     key = find(name)

@@ -59,3 +59,8 @@ def has_devices() -> bool:
 def plugs_devices() -> bool:
     """Whether a new `devN` reaches a running container: since 6.0.4 (git c702167)."""
     return _at_least(6, 0, 4)
+
+
+def creates_unprivileged() -> bool:
+    """Whether a container is unprivileged where nothing is said: since 6.0.6 (its changelog)."""
+    return _at_least(6, 0, 6)

@@ -56,7 +56,11 @@ def new_mount_point(vmid: int, asked: str, shift: int) -> str:
     """The stored `mpN:` value for what was asked; `local:8,mp=/p` makes a new empty volume."""
     fields = property_string.parse(asked, property_string.MOUNT_POINT)
     storage, _, size = fields["volume"].partition(":")
-    if fields["volume"].startswith("/") or not size.isdigit():
+    if fields["volume"].startswith("/"):
+        if not os.path.exists(fields["volume"]):
+            raise Died(f"directory '{fields['volume']}' does not exist")
+        return property_string.render(fields, property_string.MOUNT_POINT)
+    if not size.isdigit():
         return asked
     require_storage(storage)
     number = 1
@@ -70,8 +74,9 @@ def new_mount_point(vmid: int, asked: str, shift: int) -> str:
 
 
 def can_snapshot(keys: Mapping[str, str]) -> bool:
-    """Whether the storage of the root file system makes snapshots."""
-    return STORAGES.get(keys.get("rootfs", "").partition(":")[0]) == "zfspool"
+    """Whether the storage of each volume makes snapshots: of a directory of the node none does."""
+    volumes = [keys[name] for name in keys if re.fullmatch(r"rootfs|mp\d+", name)]
+    return all(STORAGES.get(volume.partition(":")[0]) == "zfspool" for volume in volumes)
 
 
 def resized(config: conf.Config, disk: str, size: str) -> str:

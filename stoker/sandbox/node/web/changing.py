@@ -31,8 +31,8 @@ def _now(command: str, values: Mapping[str, str]) -> None:
 def create(call: Call) -> str:
     """POST /nodes/N/lxc."""
     vmid = int(call.values["vmid"])
-    rights.for_create(call)
     cluster.require_quorum()
+    rights.for_create(call)
     taken = store.node_of(vmid)
     if taken:
         raise Died(f"CT {vmid} already exists on node '{taken}'")
@@ -65,6 +65,10 @@ def resize(call: Call) -> str:
     call.require_vm("VM.Config.Disk")
     # The real one takes the parameters `disk` and `size` for keys of the configuration.
     call.require_vm("VM.Config.Options")
+    keys = store.load(call.vmid).now.keys
+    storage = keys.get(call.values["disk"], "").partition(":")[0]
+    if storage:
+        call.require(f"/storage/{storage}", "Datastore.AllocateSpace")
     volumes.resized(store.load(call.vmid), call.values["disk"], call.values["size"])
     return _task(call, "resize", "resize", {**call.values, "vmid": call.place["vmid"]})
 

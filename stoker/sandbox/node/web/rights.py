@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Dict, List, Mapping
 
-from .. import conf, property_string, store
+from .. import conf, property_string, store, version
 from . import problem
 from .call import Call
 
@@ -32,8 +32,10 @@ def for_create(call: Call) -> None:
     places = [f"/vms/{vmid}"] + ([f"/pool/{pool}"] if pool else [])
     if not any(call.may(place, "VM.Allocate") for place in places):
         raise problem.forbidden()
-    unprivileged = property_string.truth(call.values.get("unprivileged", "1"))
-    if not unprivileged:
+    # Both since 6.0.6: unprivileged is what it becomes unasked, and privileged takes more.
+    newer = version.creates_unprivileged()
+    unprivileged = property_string.truth(call.values.get("unprivileged", str(int(newer))))
+    if newer and not unprivileged:
         call.require("/", "Sys.Modify")
     _keys(call, places, conf.Section(), call.values, [], unprivileged)
     storage, separator, _name = call.values["ostemplate"].partition(":")
@@ -91,6 +93,9 @@ def _key(
         raise problem.forbidden("configuring device passthrough is only allowed for root@pam")
     if name == "hookscript":
         raise problem.forbidden("changing the hookscript is only allowed for root@pam")
+    if name == "tags":
+        # Rights on a pool do not count, even of a container that is made in it.
+        places = places[:1]
     if name == "features":
         _features(call, places, before, after or "", unprivileged)
     elif name == "rootfs" or stem == "mp":
