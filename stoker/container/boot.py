@@ -35,6 +35,11 @@ def grub(text: str, words: Sequence[str]) -> str | None:
             "GRUB_CMDLINE_LINUX_DEFAULT in quotes; add one"
         )
     last = lines[-1]
+    if set(last["words"]) & set("\"'\\$`#"):
+        raise Refused(
+            f"cannot add to the kernel's command line: GRUB_CMDLINE_LINUX_DEFAULT in {GRUB} is "
+            f"more than words in quotes; add {' '.join(lacking)} there yourself"
+        )
     said = " ".join([*last["words"].split(), *lacking])
     return f'{text[: last.start()]}{last["key"]}="{said}"{text[last.end() :]}'.rstrip("\n") + "\n"
 

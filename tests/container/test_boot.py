@@ -41,5 +41,16 @@ def test_a_file_of_grub_without_the_line_is_refused() -> None:
         boot.grub("GRUB_DEFAULT=0\n", ["a=b"])
 
 
+@pytest.mark.parametrize(
+    "value",
+    ['"quiet" # mine', "\"quiet\" 'more'", '"quiet \\', '"$MORE quiet"', 'quiet"', "`cat x`"],
+)
+def test_what_only_a_shell_understands_is_refused(value: str) -> None:
+    with pytest.raises(Refused, match="add iommu=pt there yourself"):
+        boot.grub(f"GRUB_CMDLINE_LINUX_DEFAULT={value}\n", ["iommu=pt"])
+    other = f'GRUB_CMDLINE_LINUX={value}\nGRUB_CMDLINE_LINUX_DEFAULT="a"\n'
+    assert boot.grub(other, ["b"]) == other.replace('"a"', '"a b"')
+
+
 def test_words_that_the_running_kernel_lacks_wait_for_a_boot() -> None:
     assert boot.waiting("quiet iommu=pt", ["iommu=pt", "pcie_aspm=off"]) == ["pcie_aspm=off"]
