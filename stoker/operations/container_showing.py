@@ -1,6 +1,7 @@
 """What is told of a container's changes: before they are made, and as they are made."""
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -57,10 +58,7 @@ def told(host: Any, found: Plan, wanted: Wanted) -> None:
     said = _TOLD.setdefault(host, set())
     notes = [f"CT {found.vmid}: {note}" for note in found.notes]
     if found.restarts and not wanted.allow_restart:
-        notes.append(
-            f"CT {found.vmid}: {_waits(found)} waits for its next start; to have it restarted "
-            "here: allow_restart: True"
-        )
+        notes += _left(found)
     for note in notes:
         if note not in said:
             said.add(note)
@@ -75,16 +73,31 @@ def doubted(host: Any, error: Exception) -> None:
 
 def require_gpus(found: Plan) -> None:
     """Raises Refused for a container that has not got a GPU's node and gets it by a restart."""
-    if found.blind:
-        raise Refused(
-            f"cannot go on with CT {found.vmid}: {', '.join(found.blind)} reaches it at its "
-            "next start, and its servers need it; say allow_restart: True, or restart it yourself: "
-            f"pct reboot {found.vmid}"
-        )
+    if not found.blind:
+        return
+    when, do = "at its next start", f"restart it yourself: pct reboot {found.vmid}"
+    if found.raw is not None:
+        when = "when its raw GPU lines are replaced, while it is stopped"
+        do = f"stop it and run this again: pct shutdown {found.vmid}"
+    raise Refused(
+        f"cannot go on with CT {found.vmid}: {', '.join(found.blind)} reaches it {when}, and its "
+        f"servers need it; say allow_restart: True, or {do}"
+    )
 
 
 def say(host: Any, line: str) -> None:
     host.log(line, log_func=logger.info)
+
+
+def _left(found: Plan) -> Iterator[str]:
+    """What is not done since it may not be restarted; a start by somebody else replaces no raw
+    lines."""
+    here = "to have it restarted here: allow_restart: True"
+    if found.later:
+        keys = ", ".join(change.key for change in found.later)
+        yield f"CT {found.vmid}: {keys} waits for its next start; {here}"
+    if found.raw is not None:
+        yield f"CT {found.vmid}: its raw GPU lines are replaced only while it is stopped; {here}"
 
 
 def _waits(found: Plan) -> str:

@@ -538,7 +538,9 @@ def test_raw_lines_are_migrated_while_it_is_stopped() -> None:
     node.cts[200].raw = list(RAW)
     host = ContainerHost(node)
     assert not done(host, gpus=[FIRST.uuid], migrate_raw=True)
-    assert "/dev/nvidia-uvm reaches it at its next start" in host.said[-1]
+    assert "/dev/nvidia-uvm reaches it when its raw GPU lines are replaced" in host.said[-1]
+    assert "or stop it and run this again: pct shutdown 200" in host.said[-1]
+    assert "its raw GPU lines are replaced only while it is stopped" in host.said[-2]
     assert done(host, gpus=[FIRST.uuid], migrate_raw=True, allow_restart=True)
     assert node.acts == ["shutdown 200", "rewrite 200", "start 200"]
     assert node.cts[200].raw == []
