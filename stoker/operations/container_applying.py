@@ -11,11 +11,11 @@ from pyinfra.api import OperationError
 
 from stoker.container.configuration import Configuration
 from stoker.container.wanted import Wanted
+from stoker.operations import container_doubts as doubts
 from stoker.operations import container_restarting as restarting
 from stoker.operations import container_showing as showing
 from stoker.operations import container_snapshotting as snapshotting
 from stoker.operations.container_awaiting import await_free, telling
-from stoker.operations.container_doubts import full, may_be_done, unsettled
 from stoker.operations.container_node import Way
 from stoker.operations.container_planning import Plan
 from stoker.proxmox.access import Access
@@ -64,12 +64,12 @@ class Course:
         while act := self._next(found := self.way.plan()):
             step = self._step(act, found)
             if step == last:
-                raise OperationError(unsettled(found))
+                raise OperationError(doubts.unsettled(found))
             last = step
             try:
                 act(found)
             except ProxmoxError as error:
-                if not may_be_done(act.__name__, error):
+                if not doubts.may_be_done(act.__name__, error):
                     raise
                 self._look_again(error, step)
         showing.told(self.host, found, self.wanted)
@@ -87,7 +87,8 @@ class Course:
         act = self._next(found)
         if act and self._step(act, found) == step:
             raise error
-        self.host.log(f"{error}. Looked again: it is done", log_func=logger.warning)
+        how_far = doubts.how_far(found, same_act=act is not None and act.__name__ == step[0])
+        self.host.log(f"{error}. Looked again: {how_far}", log_func=logger.warning)
 
     def _next(self, found: Plan) -> Act | None:
         if found.busy and found.acts(self.wanted.allow_restart):
@@ -162,7 +163,7 @@ class Course:
                     self._tell(self.backend.resize(self.vmid, disk, size))
             except AlreadySo:
                 self.full.add(disk)
-                self.host.log(full(self.vmid, disk), log_func=logger.warning)
+                self.host.log(doubts.full(self.vmid, disk), log_func=logger.warning)
 
     def _migrate(self, found: Plan) -> None:
         assert found.raw is not None and found.text is not None

@@ -15,6 +15,13 @@ def may_be_done(act: str, error: ProxmoxError) -> bool:
     return act == "_set" and not isinstance(error, Changed | Locked)
 
 
+def how_far(found: Plan, same_act: bool) -> str:
+    """Of what an error leaves open, by a new look; `same_act`: more of it is due."""
+    if found.busy:
+        return "it is under way"
+    return "some of it is done" if same_act else "it is done"
+
+
 def full(vmid: int, disk: str) -> str:
     """Of a volume that Proxmox would grow and that has its size on its storage."""
     return (

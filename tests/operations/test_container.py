@@ -468,6 +468,42 @@ def test_what_is_done_all_the_same_is_told_and_gone_on_from(act: str, error: Exc
     assert host.said.count(f"{error}. Looked again: it is done") == 1
 
 
+def test_a_creation_that_goes_on_without_us_is_not_called_done() -> None:
+    node = NodeDouble()
+    create = node.create
+
+    def lasting(vmid: int, options: Any) -> Any:
+        create(vmid, options)
+        node.cts[vmid].keys["lock"] = "create"
+        node.at_work = 2
+        raise TaskUnknown("cannot create CT 200 for certain: it took too long")
+
+    node.create = lasting  # type: ignore[method-assign]
+    host = ContainerHost(node)
+    assert done(host, **NEW)
+    assert (
+        host.said.count(
+            "cannot create CT 200 for certain: it took too long. Looked again: it is under way"
+        )
+        == 1
+    )
+
+
+def test_half_of_a_change_is_not_called_the_whole() -> None:
+    node = made()
+    node.cts[200].keys |= {"memory": "512", "cores": "2"}
+    change = node.set
+
+    def half(vmid: int, options: Any, *more: Any) -> Any:
+        change(vmid, {key: options[key] for key in options if key == "memory"})
+        raise Rejected("cannot change CT 200: no")
+
+    node.set = half  # type: ignore[method-assign]
+    host = ContainerHost(node)
+    assert not done(host, **{**NEW, "cores": 4})
+    assert "cannot change CT 200: no. Looked again: some of it is done" in host.said
+
+
 @pytest.mark.parametrize("act", ["set", "create", "start"])
 def test_what_is_not_done_ends_the_run_with_its_error(act: str) -> None:
     node = NodeDouble()
