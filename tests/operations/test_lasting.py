@@ -58,14 +58,23 @@ def test_code_and_both_outputs_come_back_and_nothing_is_left(path: str, tmp_path
     assert not list(tmp_path.glob("stoker-pct*"))
 
 
-def test_a_creation_of_another_number_is_not_taken_for_this_one() -> None:
-    words = [sys.executable, "-c", "import time; time.sleep(60)", "pct", "create", "98711", "x"]
-    with subprocess.Popen(words) as other:
+@pytest.mark.parametrize(
+    ("words", "vmid", "at_work"),
+    [
+        (["create", "98711", "x"], "98711", True),
+        (["snapshot", "98711"], "98711", True),
+        (["create", "98711", "x"], "9871", False),
+        (["create", "98711", "x"], "8711", False),
+        (["enter", "98711"], "98711", False),
+    ],
+)
+def test_work_on_this_container_is_told_from_all_else(
+    words: list[str], vmid: str, at_work: bool
+) -> None:
+    sleeps = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen([*sleeps, "pct", *words]) as other:
         try:
-            assert [at_work(vmid) for vmid in ("98711", "9871", "8711")] == [True, False, False]
+            ended = subprocess.run(["sh", "-c", AT_WORK, "sh", vmid], check=False)
         finally:
             other.kill()
-
-
-def at_work(vmid: str) -> bool:
-    return subprocess.run(["sh", "-c", AT_WORK, "sh", vmid], check=False).returncode == 0
+    assert (ended.returncode == 0) is at_work
