@@ -18,8 +18,9 @@ FREE_S = 3600
 # Proxmox's own name of the process that works on a task, and the command line itself. The brackets
 # keep grep from finding its own words.
 AT_WORK = r"""
-grep -alE "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:|[p]ct.(create|snapshot|delsnapshot).$1([^0-9]|$)" \
-    /proc/[0-9]*/cmdline 2>/dev/null | grep -qv "^/proc/$$/"
+grep -alE -e "^task UPID:[^:]*:[^:]*:[^:]*:[^:]*:vz[a-z]*:$1:" \
+    -e "[p]ct.(create|snapshot|delsnapshot).$1([^0-9]|$)" /proc/[0-9]*/cmdline 2>/dev/null |
+    grep -qv "^/proc/$$/"
 """
 
 
