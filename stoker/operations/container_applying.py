@@ -129,14 +129,14 @@ class Course:
         actual = _there(found)
         if self.wanted.snapshot:
             storages = self.way.storages()
-            snapshotting.require_possible(self.vmid, actual, _targets(self.wanted), storages)
+            snapshotting.require_possible(self.vmid, actual, self.wanted.mounts, storages)
         self.stopped = True
         restarting.stop(self.host, self.backend, self.wanted.stop_timeout_s)
 
     def _save(self, found: Plan) -> None:
         actual = _there(found)
         with telling(self.host, f"taking a snapshot of CT {self.vmid}"):
-            name = snapshotting.take(self.backend, self.vmid, actual, _targets(self.wanted))
+            name = snapshotting.take(self.backend, self.vmid, actual, self.wanted.mounts)
         self.saved = True
         for old in snapshotting.expired([*actual.snapshots, name], self.wanted.snapshots_kept):
             try:
@@ -196,7 +196,3 @@ class Course:
 def _there(found: Plan) -> Configuration:
     assert found.actual is not None
     return found.actual
-
-
-def _targets(wanted: Wanted) -> list[str]:
-    return [mount.target for mount in wanted.mounts if mount.is_bind]

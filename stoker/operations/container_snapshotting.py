@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from stoker.container import property_string
 from stoker.container.configuration import Configuration
+from stoker.container.mounts import Mount, is_bind
+from stoker.container.normal import same
 from stoker.proxmox.backend import Backend
 from stoker.refused import Refused
 from stoker.serving import layout
@@ -21,16 +23,17 @@ WITHOUT = frozenset(
 )
 """Types of storage on which Proxmox takes no snapshot of a container."""
 _VOLUME = re.compile(r"(?:rootfs|mp\d+)")
+_WHEELS = f"{layout.WHEELS},mp={layout.WHEELS},ro=1"
 
 
 def require_possible(
-    vmid: int, actual: Configuration, targets: Collection[str], storages: str
+    vmid: int, actual: Configuration, mounts: Sequence[Mount], storages: str
 ) -> None:
     """Raises Refused if Proxmox will take no snapshot, as far as that can be told.
 
-    `targets`: of the declared bind mounts. `storages`: text of /etc/pve/storage.cfg.
+    `mounts`: the declared ones. `storages`: text of /etc/pve/storage.cfg.
     """
-    ours = binds(actual.keys, targets)
+    ours = binds(actual.keys, mounts)
     if ours and property_string.truth(actual.keys.get("protection")):
         raise Refused(
             f"cannot take a snapshot of CT {vmid}: Proxmox takes none with bind mounts, and its "
@@ -44,8 +47,8 @@ def require_possible(
         if source.startswith("/"):
             raise Refused(
                 f"cannot take a snapshot of CT {vmid}: Proxmox takes none with the bind mount "
-                f"{key} ({source}), which is not declared; declare it in `mounts`, or take "
-                "`snapshot` away"
+                f"{key} ({value}), which is not declared, or not all of it; declare it in "
+                "`mounts`, or take `snapshot` away"
             )
         storage = source.partition(":")[0]
         if types.get(storage) in WITHOUT:
@@ -55,22 +58,29 @@ def require_possible(
             )
 
 
-def binds(keys: Mapping[str, str], targets: Collection[str]) -> dict[str, str]:
-    """Bind mounts that are ours to take out and put back: declared ones and the wheel store's."""
-    wheels = str(layout.WHEELS)
+def binds(keys: Mapping[str, str], mounts: Sequence[Mount]) -> dict[str, str]:
+    """Bind mounts that are ours to take out and put back: the wheel store's, and those of which
+    nothing is lost where a run dies in between, since all that they are is declared."""
     return {
         key: value
         for key, value in keys.items()
-        if re.fullmatch(r"mp\d+", key)
-        and (source := _source(value)).startswith("/")
-        and ((target := _target(value)) in targets or source == target == wheels)
+        if is_bind(key, value)
+        and (
+            same(key, value, _WHEELS)
+            or any(_is_declared(key, value, mount) for mount in mounts if mount.is_bind)
+        )
     }
 
 
-def take(backend: Backend, vmid: int, actual: Configuration, targets: Collection[str]) -> str:
+def _is_declared(key: str, value: str, mount: Mount) -> bool:
+    there = _target(value).rstrip("/") == mount.target
+    return there and same(key, mount.edit(value), mount.new)
+
+
+def take(backend: Backend, vmid: int, actual: Configuration, mounts: Sequence[Mount]) -> str:
     """Its name. Raises what the backend raises; the bind mounts are back in any case."""
     name = _name(actual.snapshots)
-    out = binds(actual.keys, targets)
+    out = binds(actual.keys, mounts)
     if out:
         backend.set(vmid, {}, delete=tuple(sorted(out)), digest=actual.digest)
     try:

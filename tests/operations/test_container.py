@@ -382,6 +382,20 @@ def test_a_snapshot_comes_between_stop_and_change_without_bind_mounts() -> None:
     assert kept["features"] == "nesting=1"
 
 
+def test_a_bind_mount_of_which_a_part_is_not_declared_is_not_taken_out() -> None:
+    """It would come back without that part, writable for instance, after a run that dies."""
+    bare = [{"source": "/tank/models", "target": "/models"}]
+    said = {**NEW, **KEYCTL, "mounts": bare, "allow_restart": True, "snapshot": True}
+    node = made()
+    host = ContainerHost(node)
+    assert not done(host, **said)
+    assert "mp0 (/tank/models,mp=/models,ro=1), which is not declared, or not" in host.said[-1]
+    assert node.acts == []
+    moved = {**NEW["mounts"][0], "source": "/tank/other"}
+    assert done(ContainerHost(node), **{**said, "mounts": [moved]})
+    assert node.acts[1:4] == ["set 200 -mp0", "snapshot 200", "set 200 mp0"]
+
+
 def test_only_our_old_snapshots_go() -> None:
     node = made()
     old = {"stoker-20260101-000000": {}, "stoker-20260102-000000": {}, "mine": {}}
@@ -412,7 +426,7 @@ def test_a_snapshot_that_cannot_be_is_refused_before_anything_is_stopped() -> No
     node.cts[200].keys["mp5"] = "/srv,mp=/srv"
     host = ContainerHost(node)
     assert not done(host, **said)
-    assert "the bind mount mp5 (/srv), which is not declared" in host.said[-1]
+    assert "the bind mount mp5 (/srv,mp=/srv), which is not declared" in host.said[-1]
     del node.cts[200].keys["mp5"]
     node.cts[200].keys["protection"] = "1"
     assert not done(host, **said)

@@ -198,7 +198,9 @@ def test_a_foreign_bind_mount_keeps_it_running_and_the_other_goes_on(at: Bare) -
     since = at.node("pct exec 200 -- cat /proc/1/stat").split()[21]
     run = at.run()
     assert run.rc != 0
-    assert any("bind mount mp8 (/srv/hand), which is not declared" in line for line in told(run))
+    assert any(
+        "bind mount mp8 (/srv/hand,mp=/hand), which is not declared" in line for line in told(run)
+    )
     assert at.node("pct exec 200 -- cat /proc/1/stat").split()[21] == since
     assert at.config(201)["features"].endswith("keyctl=0")
     at.say(snapshot=False)
