@@ -82,23 +82,27 @@ def typed(vmid: int, keys: Mapping[str, str], home: Mapping[str, Any]) -> list[s
 
 def _at_once(eight: Eight) -> Way:
     run = eight.deploy("alone.py")
-    return Way(OURS, run.seconds, said=_starts(run.pct_starts))
+    return Way(OURS, run.seconds, said=_said(run.pct_starts, run.processor_s))
 
 
 def _one_by_one(eight: Eight) -> Way:
     runs = [eight.deploy("alone.py", limit=f"ct{vmid}") for vmid in eight.vmids]
-    starts = _starts(sum(run.pct_starts for run in runs))
-    return Way(ONE_BY_ONE, sum(run.seconds for run in runs), said=starts)
+    used = sum(run.processor_s for run in runs)
+    said = _said(sum(run.pct_starts for run in runs), used)
+    return Way(ONE_BY_ONE, sum(run.seconds for run in runs), said=said)
 
 
 def _typed(eight: Eight, script: str) -> Way:
+    starts, used = eight.counts()
     began = time.monotonic()
     eight.on_node("bash", "-c", script, "bash", *map(str, eight.vmids))
-    return Way(BY_HAND, time.monotonic() - began, said=_starts(3 * len(eight.vmids)))
+    seconds = time.monotonic() - began
+    starts_after, used_after = eight.counts()
+    return Way(BY_HAND, seconds, said=_said(starts_after - starts, used_after - used))
 
 
-def _starts(count: int) -> str:
-    return f"{count} starts of pct"
+def _said(starts: int, processor_s: float) -> str:
+    return f"{starts} starts of pct, {processor_s:.0f} s of processor time on the node"
 
 
 def _shapes(eight: Eight) -> dict[int, Mapping[str, str]]:

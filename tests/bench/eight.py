@@ -65,11 +65,11 @@ class Eight:
             "BENCH_TALLY": str(tally),
         }
         words += [DEPLOYS / "inventory.py", DEPLOYS / file]
-        starts, used = self._counts()
+        starts, used = self.counts()
         own = _children_s()
         done = finished(words, self.site, environment)
         own_s = _children_s() - own
-        starts_after, used_after = self._counts()
+        starts_after, used_after = self.counts()
         did = json.loads(done.stdout)["results"]
         if did["failed_hosts"] or did["totals"]["error"]:
             raise Refused(f"cannot measure {file}: it failed on {did['failed_hosts']}")
@@ -94,7 +94,7 @@ class Eight:
         """The containers are gone; that is not measured, so pct costs nothing meanwhile."""
         self.on_node("sh", "-ec", _REMOVE, "sh", COST, *map(str, self.vmids))
 
-    def _counts(self) -> tuple[int, float]:
+    def counts(self) -> tuple[int, float]:
         """Starts of pct, and seconds of processor time of the node with all in it."""
         told = self.on_node("cat", "/sys/fs/cgroup/cpu.stat").split()
         used = int(told[told.index("usage_usec") + 1]) / 1e6
