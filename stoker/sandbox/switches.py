@@ -2,7 +2,7 @@
 
 Unlike the stuck states these break nothing that runs; they change what the node is: its Proxmox
 version, its quorum, its driver, what a boot leaves in /dev. `pve-container`'s version decides what
-`devN` can do, as measured and read in its source (real-pct.md section 4).
+`devN` can do, as measured on one and read in its source.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A node's API answers as a real one did: `real-pct.md` section 6, sentence by sentence.
+"""A node's API answers as a real one did, sentence by sentence of what was measured.
 
 On a node whose containers are 104 (stopped, `lock: backup`), 106 (stopped), 200 (running) and 201.
 """

@@ -2,7 +2,7 @@
 
 It reads the same files as the node's `pct` by the same code, and every change is made by the
 code of a `pct` sub-command in a process of its own, so that locks, pending changes, hot-plugging
-and errors are one truth. What `shared/knowledge/real-pct.md` sections 2 and 6 measured holds here:
+and errors are one truth. What was measured on a Proxmox VE 9 node holds here:
 the envelope, immediate errors, and errors that only the task ends with.
 
 Left out: everything of QEMU guests, backup, storage contents, consoles, firewall and SDN; groups,
