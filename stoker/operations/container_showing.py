@@ -80,8 +80,8 @@ def require_gpus(found: Plan) -> None:
         when = "when its raw GPU lines are replaced, while it is stopped"
         do = f"stop it and run this again: pct shutdown {found.vmid}"
     raise Refused(
-        f"cannot go on with CT {found.vmid}: {', '.join(found.blind)} reaches it {when}, and its "
-        f"servers need it; say allow_restart: True, or {do}"
+        f"cannot go on with CT {found.vmid}: it gets {', '.join(found.blind)} {when}, and its "
+        f"servers need that; say allow_restart: True, or {do}"
     )
 
 
@@ -95,7 +95,7 @@ def _left(found: Plan) -> Iterator[str]:
     here = "to have it restarted here: allow_restart: True"
     if found.later:
         keys = ", ".join(change.key for change in found.later)
-        yield f"CT {found.vmid}: {keys} waits for its next start; {here}"
+        yield f"CT {found.vmid}: waits for its next start: {keys}; {here}"
     if found.raw is not None:
         yield f"CT {found.vmid}: its raw GPU lines are replaced only while it is stopped; {here}"
 

@@ -9,6 +9,7 @@ from pyinfra.context import ctx_host
 from stoker.container.version import Version
 from stoker.container.wanted import Wanted
 from stoker.facts.servers import AskedServers
+from stoker.facts.switch import Switch, SwitchState
 from stoker.operations import container, container_awaiting, container_node, container_restarting
 from stoker.operations.container_applying import apply
 from stoker.operations.container_node import Way
@@ -322,7 +323,7 @@ def test_what_needs_a_restart_is_set_and_waits(monkeypatch: pytest.MonkeyPatch) 
     assert done(host, **{**NEW, **KEYCTL})
     assert node.acts == ["set 200 features"]
     assert host.said[-1] == (
-        "CT 200: features waits for its next start; to have it restarted here: allow_restart: True"
+        "CT 200: waits for its next start: features; to have it restarted here: allow_restart: True"
     )
     later = ContainerHost(node)
     assert asked(later, monkeypatch, executing=True, **{**NEW, **KEYCTL}) == []
@@ -347,15 +348,26 @@ def test_a_container_whose_servers_cannot_be_asked_is_not_restarted() -> None:
     assert node.acts == ["set 200 features"]
 
 
+def test_a_switch_that_a_run_left_open_is_undone_before_the_restart() -> None:
+    node = made()
+    switch = [SwitchState(open=True, units=("sglang@0.service",)), SwitchState()]
+    host = ContainerHost(node, facts={Switch: switch})
+    assert done(host, **{**NEW, **KEYCTL}, allow_restart=True)
+    assert any(line.startswith("an earlier run ended while it switched") for line in host.said)
+    assert node.acts[1:] == ["shutdown 200", "start 200"]
+
+
 def test_a_gpu_that_waits_for_a_restart_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     node = by_hand()
     node.version = Version((5, 2, 0))
     host = ContainerHost(node)
     assert not done(host, gpus=[FIRST.uuid])
     assert node.acts == ["set 200 dev0 dev1 dev2 dev3"]
-    assert host.said[-1].startswith("cannot go on with CT 200: /dev/nvidia0, /dev/nvidiactl, ")
+    assert host.said[-1].startswith(
+        "cannot go on with CT 200: it gets /dev/nvidia0, /dev/nvidiactl, "
+    )
     (command,) = asked(ContainerHost(node), monkeypatch, gpus=[FIRST.uuid])
-    assert "reaches it at its next start" in command
+    assert "at its next start, and its servers need that" in command
     assert done(ContainerHost(node), gpus=[FIRST.uuid], allow_restart=True)
     assert node.acts[1:] == ["shutdown 200", "start 200"]
 
@@ -588,7 +600,7 @@ def test_raw_lines_are_migrated_while_it_is_stopped() -> None:
     node.cts[200].raw = list(RAW)
     host = ContainerHost(node)
     assert not done(host, gpus=[FIRST.uuid], migrate_raw=True)
-    assert "/dev/nvidia-uvm reaches it when its raw GPU lines are replaced" in host.said[-1]
+    assert "/dev/nvidia-uvm when its raw GPU lines are replaced" in host.said[-1]
     assert "or stop it and run this again: pct shutdown 200" in host.said[-1]
     assert "its raw GPU lines are replaced only while it is stopped" in host.said[-2]
     assert done(host, gpus=[FIRST.uuid], migrate_raw=True, allow_restart=True)

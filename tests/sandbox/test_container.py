@@ -172,7 +172,7 @@ def test_what_needs_a_restart_waits_and_nothing_is_stopped(at: Bare) -> None:
     at.say(features={"nesting": True, "keyctl": True})
     run = at.run()
     assert run.rc == 0, run.text
-    assert any("features waits for its next start" in line for line in told(run))
+    assert any("waits for its next start: features" in line for line in told(run))
     assert at.node("pct exec 200 -- systemctl is-active sglang@0") == "active\n"
 
 
