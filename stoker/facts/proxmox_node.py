@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from stoker.container import version
 from stoker.container.devices import Card
 from stoker.container.version import Version
-from stoker.recovery.containers import managed
 from stoker.recovery.targets import majors as nvidia_majors
 
 _LOOK = (Path(__file__).parent / "on_node" / "look.py").read_text(encoding="utf-8")
@@ -68,14 +67,8 @@ class NodeLook:
     """Node of each container of another node of the cluster."""
     machines: Mapping[int, str] = field(default_factory=dict)
     """Node of each VM of the cluster: their VMIDs are taken too."""
-    ha: frozenset[int] | None = None
-    """Containers that HA starts and stops; None: not known."""
     quorate: bool = True
     """Whether the node's cluster can be written to."""
-    driver_version: str = ""
-    """Of the loaded module; empty: none is."""
-    driver_installed: str = ""
-    """Of the module on disk, which the next boot loads; empty: not known."""
 
 
 def look(run: Run, paths: Sequence[str] = ()) -> NodeLook:
@@ -107,12 +100,12 @@ def parse(printed: str, paths: Sequence[str] = ()) -> NodeLook:
             f"cannot look at node {told['node']}: NVIDIA's driver does not answer; "
             "see dmesg | grep NVRM there, a GPU may be stuck"
         )
-    pve, driver = ast.literal_eval(told["pve"]), ast.literal_eval(told["driver"])
+    pve, cards = ast.literal_eval(told["pve"]), ast.literal_eval(told["driver"])
     there = paths if told["existing"] is None else ast.literal_eval(told["existing"])
     return NodeLook(
         name=told["node"],
         version=version.parse(told["version"]),
-        cards=tuple(_card(*card) for card in driver["cards"]),
+        cards=tuple(_card(*card) for card in cards),
         numbers=told["numbers"],
         majors=_majors(told["devices"], told["own_devices"]),
         texts=pve["texts"],
@@ -120,10 +113,7 @@ def parse(printed: str, paths: Sequence[str] = ()) -> NodeLook:
         missing=tuple(path for path in paths if path not in there),
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],
-        ha=managed(pve["ha"]),
         quorate=pve["quorate"],
-        driver_version=driver["loaded"],
-        driver_installed=told["installed"],
     )
 
 

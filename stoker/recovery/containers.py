@@ -123,11 +123,11 @@ def _configurations(machine: Machine) -> tuple[dict[int, str], frozenset[int] | 
     told = resources in texts and bool(listed.get(machine.pve))
     return (
         {paths[path]: text for path, text in texts.items() if path in paths and text},
-        managed(texts[resources]) if told else None,
+        _managed(texts[resources]) if told else None,
     )
 
 
-def managed(resources: str) -> frozenset[int]:
+def _managed(resources: str) -> frozenset[int]:
     """VMIDs of containers that HA starts and stops, by its configuration."""
     found = _MANAGED.findall(resources)
     return frozenset(int(vmid) for vmid, rest in found if "state ignored" not in rest)

@@ -38,12 +38,11 @@ def put(path: Path, text: str) -> None:
 
 def printed(**told: Any) -> str:
     """What the script would print."""
-    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "ha": "", "quorate": True}
-    driver = {"cards": [], "loaded": ""}
-    parts = {"pve": pve, "driver": driver}
+    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "quorate": True}
+    parts: dict[str, Any] = {"pve": pve, "driver": []}
     for part in parts:
-        given = told.pop(part, {})
-        told[part] = None if given is None else ascii(parts[part] | given)
+        given = told.pop(part, parts[part])
+        told[part] = None if given is None else ascii(given)
     every = {
         "node": "pve1",
         "version": "6.1.10",
@@ -51,7 +50,6 @@ def printed(**told: Any) -> str:
         "devices": "",
         "own_devices": "",
         "running": [],
-        "installed": "",
         "existing": "[]",
     }
     return ascii(every | told)
@@ -63,13 +61,12 @@ def test_the_driver_tells_uuid_and_minor_of_each_gpu() -> None:
         ("0000:21:00.0", "nvidia", INFORMATION.format(uuid="GPU-????????-????", minor=0)),
         ("0000:41:00.0", "vfio-pci", ""),
     ]
-    look = proxmox_node.parse(printed(driver={"cards": cards, "loaded": "580.126.09"}))
+    look = proxmox_node.parse(printed(driver=cards))
     assert look.cards == (
         Card(UUID, "0000:01:00.0", 4),
         Card("", "0000:21:00.0", 0),
         Card("", "0000:41:00.0", None, "vfio-pci"),
     )
-    assert look.driver_version == "580.126.09"
 
 
 def test_majors_are_those_of_character_devices_and_a_stand_in_names_its_own() -> None:
@@ -84,12 +81,6 @@ def test_majors_are_those_of_character_devices_and_a_stand_in_names_its_own() ->
     own = "Character devices:\n  1 mem\n  7 nvidia\n 10 nvidia-uvm\n"
     look = proxmox_node.parse(printed(devices="Character devices:\n 7 vcs\n", own_devices=own))
     assert look.majors == {7: "nvidia", 10: "nvidia-uvm"}
-
-
-def test_ha_is_told() -> None:
-    text = "ct: 200\n\tstate started\n\nct: 201\n\tstate ignored\n\nvm: 300\n"
-    assert proxmox_node.parse(printed(pve={"ha": text})).ha == frozenset({200})
-    assert proxmox_node.parse(printed()).ha == frozenset()
 
 
 def test_a_cluster_file_system_that_hangs_is_one_sentence() -> None:
@@ -120,7 +111,6 @@ def test_containers_are_found_on_every_node_of_the_cluster(
         "texts": {200: "hostname: a\n"},
         "elsewhere": {201: "pve2"},
         "machines": {300: "pve1"},
-        "ha": "",
         "quorate": True,
     }
 
@@ -148,16 +138,6 @@ def test_a_cluster_that_takes_no_writes_has_no_quorum(
     assert (script.quorate(), script.quorate()) == (True, False)
 
 
-def test_debians_module_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_disk = {"nvidia-current": "550.163.01"}
-    monkeypatch.setattr(script, "program", lambda *words: on_disk.get(words[-1], ""))
-    assert script.installed() == "550.163.01"
-    on_disk["nvidia"] = "580.126.09"
-    assert script.installed() == "580.126.09"
-    on_disk.clear()
-    assert script.installed() == ""
-
-
 def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(
     node: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +159,7 @@ def test_gpus_are_found_on_the_bus_whoever_has_them(tmp_path: Path) -> None:
         put(tmp_path / f"sys/bus/pci/devices/{bdf}/class", f"{kind}\n")
     (tmp_path / "sys/bus/pci/devices/0000:41:00.0/driver").symlink_to("../../drivers/vfio-pci")
     put(tmp_path / "proc/driver/nvidia/gpus/0000:61:00.0/information", "Device Minor: 1\n")
-    assert script.driver(str(tmp_path))["cards"] == [
+    assert script.cards_of(str(tmp_path)) == [
         ("0000:01:00.0", "", ""),
         ("0000:41:00.0", "vfio-pci", ""),
         ("0000:61:00.0", "nvidia", "Device Minor: 1\n"),

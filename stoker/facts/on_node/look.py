@@ -90,7 +90,7 @@ def program(*words: str) -> str:
 
 
 def configurations() -> dict[str, object]:
-    """Texts of this node's containers, where the other guests are, and what HA manages.
+    """Texts of this node's containers, where the other guests are.
 
     Raises OSError for a part that cannot be read: a container is not to be taken for an empty one.
     """
@@ -110,7 +110,6 @@ def configurations() -> dict[str, object]:
         "texts": texts,
         "elsewhere": elsewhere,
         "machines": machines,
-        "ha": there(PVE + "/ha/resources.cfg"),
         "quorate": quorate(),
     }
 
@@ -143,7 +142,7 @@ def there(path: str) -> str:
         return ""
 
 
-def driver(root: str) -> dict[str, object]:
+def cards_of(root: str) -> list[tuple[str, str, str]]:
     """The GPUs on the bus and what NVIDIA's driver says of each."""
     known = root + "/proc/driver/nvidia/gpus"
     told = {bdf.lower(): text("%s/%s/information" % (known, bdf)) for bdf in names(known)}
@@ -159,10 +158,7 @@ def driver(root: str) -> dict[str, object]:
                 cards[bdf.lower()] = os.path.basename(os.readlink(base + "/driver"))
             except OSError:
                 cards[bdf.lower()] = ""
-    return {
-        "cards": [(bdf, cards[bdf], told.get(bdf, "")) for bdf in sorted(cards)],
-        "loaded": text(root + "/sys/module/nvidia/version").strip(),
-    }
+    return [(bdf, cards[bdf], told.get(bdf, "")) for bdf in sorted(cards)]
 
 
 def nodes() -> dict[str, tuple[int, int]]:
@@ -224,12 +220,6 @@ def of_pveversion() -> str:
     return ""
 
 
-def installed() -> str:
-    """Version of NVIDIA's module on disk; empty: there is none. Debian calls its own otherwise."""
-    told = (program("modinfo", "-F", "version", name) for name in ("nvidia", "nvidia-current"))
-    return next(filter(None, told), "")
-
-
 def existing(paths: list[str]) -> list[str]:
     """Those of the paths that are there; one that a dead server has may hang."""
     return [path for path in paths if os.path.exists(path)]
@@ -239,7 +229,7 @@ def look(paths: list[str]) -> dict[str, object]:
     """All of it."""
     stand_in = is_stand_in()
     root = STAND_IN + "/kernel" if stand_in else ""
-    pve, gpus, found = literals(configurations, lambda: driver(root), lambda: existing(paths))
+    pve, gpus, found = literals(configurations, lambda: cards_of(root), lambda: existing(paths))
     return {
         "node": os.uname().nodename.split(".")[0],
         "version": container_version(stand_in),
@@ -250,7 +240,6 @@ def look(paths: list[str]) -> dict[str, object]:
         "own_devices": text(root + "/proc/devices") if stand_in else "",
         "running": running(),
         "existing": found,
-        "installed": text(root + "/installed").strip() if stand_in else installed(),
     }
 
 

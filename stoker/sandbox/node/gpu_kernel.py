@@ -64,7 +64,6 @@ def tree(state: State, holders: List[Holder]) -> Tree:
     loaded = modules(state)
     files: Tree = {
         "nodes.json": (json.dumps(state["nodes"], indent=2) + "\n").encode(),
-        "installed": f"{installed(state)}\n".encode(),
         "kernel.log": "".join(line + "\n" for line in state.get("kernel_log", [])).encode(),
         "proc/devices": _devices(state, loaded).encode(),
         "modinfo": f"{installed(state)}\n".encode(),
