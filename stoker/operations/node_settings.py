@@ -179,7 +179,9 @@ def _impossible(smi: Mapping[str, Mapping[str, str]], uuid: str, watts: int) -> 
 def held() -> Commands:
     """No upgrade replaces the driver's packages of the node; nothing is installed."""
     seen = host.get_fact(NodeSettings)
-    if loose := unheld(seen.packages) if seen else ():
+    if seen is None:
+        yield refused("cannot hold the driver's packages: the node gave no answer; see above")
+    elif loose := unheld(seen.packages):
         yield StringCommand("apt-mark", "hold", *map(QuoteString, loose))
     else:
         host.noop("every package of the driver is held")

@@ -133,3 +133,8 @@ def test_only_the_driver_s_packages_that_are_not_held_are() -> None:
     host = node(NodeSettings=Settings(packages=packages))
     assert run(node_settings.held, host) == ["apt-mark hold libcuda1"]
     assert run(node_settings.held, node(NodeSettings=Settings())) == []
+
+
+def test_packages_are_not_called_held_where_nobody_could_look() -> None:
+    ((kind, sentence),) = run(node_settings.held, node(NodeSettings=None))
+    assert (kind, sentence.startswith("cannot hold the driver's packages")) == ("refused", True)
