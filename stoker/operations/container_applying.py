@@ -18,6 +18,7 @@ from stoker.operations import container_snapshotting as snapshotting
 from stoker.operations.container_awaiting import await_free, telling
 from stoker.operations.container_node import Way
 from stoker.operations.container_planning import Plan
+from stoker.operations.following import say
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import AlreadySo, ProxmoxError
 from stoker.refused import Refused
@@ -168,7 +169,7 @@ class Course:
     def _migrate(self, found: Plan) -> None:
         assert found.raw is not None and found.text is not None
         for line in showing.raw_lines(found):
-            showing.say(self.host, line)
+            say(self.host, line)
         self.way.rewrite(found.text, found.raw)
 
     def _start(self, found: Plan) -> None:

@@ -4,16 +4,15 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyinfra import logger
 
 from stoker.container import showing
 from stoker.container.wanted import Wanted
 from stoker.operations.container_planning import Plan
+from stoker.operations.following import say
+from stoker.operations.once import warned
 from stoker.refused import Refused
-
-_TOLD: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 def show(host: Any, found: Plan) -> None:
@@ -55,14 +54,11 @@ def preview(host: Any, found: Plan, wanted: Wanted) -> None:
 
 def told(host: Any, found: Plan, wanted: Wanted) -> None:
     """What stays as it is, and why; each line once a run."""
-    said = _TOLD.setdefault(host, set())
     notes = [f"CT {found.vmid}: {note}" for note in found.notes]
     if found.restarts and not wanted.allow_restart:
         notes += _left(found)
     for note in notes:
-        if note not in said:
-            said.add(note)
-            host.log(note, log_func=logger.warning)
+        warned(host, note)
 
 
 def doubted(host: Any, error: Exception) -> None:
@@ -83,10 +79,6 @@ def require_gpus(found: Plan) -> None:
         f"cannot go on with CT {found.vmid}: it gets {', '.join(found.blind)} {when}, and its "
         f"servers need that; say allow_restart: True, or {do}"
     )
-
-
-def say(host: Any, line: str) -> None:
-    host.log(line, log_func=logger.info)
 
 
 def _left(found: Plan) -> Iterator[str]:

@@ -31,15 +31,13 @@ _BY_CODE = {
 }
 
 
-def migrated(node: Node, vmid: int, before: str, after: str, while_running: bool = False) -> None:
+def migrated(node: Node, vmid: int, before: str, after: str) -> None:
     """The configuration file of a container of the node is `after`, where it was `before`.
 
-    Under Proxmox's own lock; the old text stays in /var/lib/stoker/migrated. `while_running`: it
-    may run, and is restarted later. Raises a ProxmoxError, with nothing changed.
+    Under Proxmox's own lock; the old text stays in /var/lib/stoker/migrated. Raises a ProxmoxError.
     """
     digest = hashlib.sha1(before.encode()).hexdigest()
     words = ["/usr/bin/python3", "-I", "-c", _REWRITE, str(vmid), digest]
-    words += ["--while-running"] if while_running else []
     ran = node.run(words, stdin=io.BytesIO(after.encode()), timeout=_REWRITE_S)
     if ran.code != 0:
         said = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or "no message"

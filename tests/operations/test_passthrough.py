@@ -101,14 +101,11 @@ def test_a_lock_of_a_snapshots_section_is_none(node: Path) -> None:
     assert rewritten(node, digest=hashlib.sha1(text.encode()).hexdigest()) == 0
 
 
-def test_a_container_that_runs_is_left_unless_it_is_restarted_later(
-    node: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_container_that_runs_is_left(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (node / "proc/net/unix").write_text("0: 2 0 0 1 1 7 @/var/lib/lxc/200/command\n")
     assert rewritten(node) == rewrite.OTHER
     assert "it runs; stop it, or say allow_restart: True" in capsys.readouterr().err
     assert conf(node).read_text() == OLD
-    assert rewritten(node, "--while-running") == 0
 
 
 def test_a_lock_file_that_is_held_is_waited_for_and_told(

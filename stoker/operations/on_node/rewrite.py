@@ -1,6 +1,6 @@
 """Puts another text in place of a container's configuration file, as Proxmox itself writes it.
 
-Its words: VMID SHA1 [--while-running], and the new text by standard input, since it may hold
+Its words: VMID SHA1, and the new text by standard input, since it may hold
 secrets. SHA1 is that of the text to be replaced. Raw lxc lines can be changed in no other way: no
 command of Proxmox and no part of its API takes them.
 
@@ -38,7 +38,7 @@ def main(words: list[str], new: bytes, root: str = "") -> int:
     vmid, digest = int(words[0]), words[1]
     try:
         with lock(f"{root}/run/lock/lxc/pve-config-{vmid}.lock"):
-            rewrite(root, vmid, digest, new, "--while-running" in words)
+            rewrite(root, vmid, digest, new)
     except Stop as stop:
         print(stop, file=sys.stderr)
         return stop.code
@@ -51,7 +51,7 @@ def main(words: list[str], new: bytes, root: str = "") -> int:
     return 0
 
 
-def rewrite(root: str, vmid: int, digest: str, new: bytes, while_running: bool) -> None:
+def rewrite(root: str, vmid: int, digest: str, new: bytes) -> None:
     """Under the lock: look again, keep the old text, write."""
     node = os.uname().nodename.split(".")[0]
     path = f"{root}/etc/pve/nodes/{node}/lxc/{vmid}.conf"
@@ -64,7 +64,7 @@ def rewrite(root: str, vmid: int, digest: str, new: bytes, while_running: bool) 
     held = re.search(rb"^lock: *(\S+)", main_section, re.MULTILINE)
     if held:
         raise Stop(LOCKED, f"it is locked ({held[1].decode()}); wait for that to end")
-    if not while_running and runs(root, vmid):
+    if runs(root, vmid):
         raise Stop(OTHER, f"it runs; stop it, or say allow_restart: True: pct shutdown {vmid}")
     keep(f"{root}/var/lib/stoker/migrated", f"{vmid}-{digest}.conf", old)
     put(path, f"{path}.tmp.stoker", new, os.stat(path).st_mode & 0o777)
