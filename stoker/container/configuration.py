@@ -29,6 +29,8 @@ class Configuration:
     """Empty where the API told the rest: it tells them elsewhere."""
     digest: str = ""
     """SHA-1 of the file, which Proxmox compares before it writes."""
+    unfinished: tuple[str, ...] = ()
+    """Snapshots whose taking or removal was cut off; empty where the API told the rest."""
 
     @property
     def lock(self) -> str:
@@ -69,6 +71,7 @@ def parse(text: str) -> Configuration:
         pending=pending,
         deletes=tuple(key.lstrip("!") for key in deletes if key),
         snapshots=tuple(name for name in sections if name not in ("", PENDING)),
+        unfinished=tuple(name for name, keys in sections.items() if "snapstate" in keys),
         digest=hashlib.sha1(text.encode()).hexdigest(),
     )
 

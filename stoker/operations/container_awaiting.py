@@ -9,7 +9,7 @@ import gevent
 from pyinfra.api import OperationError
 
 from stoker.operations.container_node import Way
-from stoker.operations.container_planning import CREATING
+from stoker.operations.container_planning import CREATING, Plan
 from stoker.operations.following import PROGRESS_S, say
 
 LOOK_S = 2
@@ -30,13 +30,22 @@ def await_free(way: Way, lock: str) -> None:
     with telling(way.host, f"waiting for the work on CT {way.vmid} that is under way ({lock})"):
         while _at_work(way) and time.monotonic() < ends:
             gevent.sleep(LOOK_S)
-    if way.plan().busy:
-        remove = f" && pct destroy {way.vmid}" if lock == CREATING else ""
+    found = way.plan()
+    if found.busy:
         raise OperationError(
             f"cannot go on with CT {way.vmid}: it is locked ({lock}) by work that ended in the "
             f"middle, or that nobody here can see; once you know that nobody works on it: "
-            f"pct unlock {way.vmid}{remove}, then run this again"
+            f"pct unlock {way.vmid}{_cleared(found)}, then run this again"
         )
+
+
+def _cleared(found: Plan) -> str:
+    """What is left of the work, as commands that take it away."""
+    assert found.actual is not None
+    if found.actual.lock == CREATING:
+        return f" && pct destroy {found.vmid}"
+    half = [f"pct delsnapshot {found.vmid} {name} --force" for name in found.actual.unfinished]
+    return "".join(f" && {command}" for command in half)
 
 
 def _at_work(way: Way) -> bool:

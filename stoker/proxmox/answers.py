@@ -71,7 +71,7 @@ def refusal(
             f"cannot {asked}: {access.url} cannot reach that node ({refusals.one_line(said)}); "
             f"see that it is up; {refusals.NOTHING if status == 595 else so_far}"
         )
-    return refusals.error(said, asked)
+    return refusals.error(said, asked, wrote=wrote)
 
 
 def garbled(error: Garbled, access: Access, asked: str, wrote: bool) -> ProxmoxError:

@@ -126,7 +126,7 @@ class Pct:
         why = "\n".join(said.complaints(ran.stderr)) or "\n".join(lines[-1:])
         shown = f", its last lines: {refusals.one_line(' | '.join(lines[-3:]))}" if lines else ""
         so_far = "its task ended so" if otherwise is TaskFailed else self.so_far
-        raise refusals.error(why, asked, otherwise, f"{so_far}{shown}")
+        raise refusals.error(why, asked, otherwise, f"{so_far}{shown}", wrote=True)
 
 
 def stopping(timeout_s: int, force: bool) -> dict[str, str]:

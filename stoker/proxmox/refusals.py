@@ -23,6 +23,8 @@ from stoker.proxmox.errors import (
 
 NOTHING = "nothing was changed"
 MAYBE = "whether it was done is not known: look at the node's tasks"
+UNSAID = "whether anything was changed it does not say"
+"""Of words that no row knows. Proxmox raises some after it saved."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ ROWS = (
         "see systemctl status pve-cluster there",
     ),
     Row(
-        r"(?s)(unable to hotplug .+)",
+        r"(?s)((?:unable to hotplug|hotplug problem) .+)",
         Rejected,
         "Proxmox could not change that while it runs ({0})",
         "stop it first",
@@ -154,11 +156,16 @@ ROWS = (
 
 
 def error(
-    said: str, asked: str, otherwise: type[ProxmoxError] = ProxmoxError, so_far: str = NOTHING
+    said: str,
+    asked: str,
+    otherwise: type[ProxmoxError] = ProxmoxError,
+    so_far: str = NOTHING,
+    wrote: bool = False,
 ) -> ProxmoxError:
     """What Proxmox said as an error of ours: `cannot {asked}: ...`.
 
-    `otherwise`: the class of what no row knows. `so_far`: what has been changed by then.
+    `otherwise`: the class of what no row knows. `so_far`: what has been changed by then. `wrote`:
+    a change was asked for, so that nothing is claimed of what no row knows.
     """
     for row in ROWS:
         if found := re.search(row.pattern, said):
@@ -167,6 +174,8 @@ def error(
                 f"cannot {asked}: {row.what.format(what)}; {row.do}; {row.so_far or so_far}"
             )
     do = "correct that; " if otherwise is Rejected else ""
+    if wrote and so_far == NOTHING and otherwise is ProxmoxError:
+        so_far = UNSAID
     return otherwise(f"cannot {asked}: Proxmox says: {one_line(said) or 'nothing'}; {do}{so_far}")
 
 

@@ -209,6 +209,9 @@ def test_a_snapshot_that_goes_on_without_its_run_is_awaited() -> None:
     host = ContainerHost(node)
     assert not done(host, **NEW)
     assert host.said[-1].endswith("nobody works on it: pct unlock 200, then run this again")
+    node.cts[200].snapshots |= {"whole": {"snaptime": "1"}, "half": {"snapstate": "prepare"}}
+    assert not done(host, **NEW)
+    assert "pct unlock 200 && pct delsnapshot 200 half --force, then run" in host.said[-1]
 
 
 def test_a_container_of_somebody_is_adopted_and_what_is_not_declared_stays() -> None:

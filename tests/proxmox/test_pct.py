@@ -109,7 +109,11 @@ def failure(stderr: bytes, code: int = 255, stdout: bytes = b"", call: str = "se
             "pct was not run as root",
         ),
         (LOCALE + b"CT is locked (backup)\n", Locked, "it is locked (backup)"),
-        (LOCALE + b"something new\n", ProxmoxError, "Proxmox says: something new; nothing was"),
+        (
+            LOCALE + b"something new\n",
+            ProxmoxError,
+            "Proxmox says: something new; whether anything",
+        ),
     ],
 )
 def test_its_words_decide_and_never_its_code(
