@@ -25,7 +25,8 @@ AS_TUPLE = BeforeValidator(_tuple)
 """A list of the inventory, kept as a tuple."""
 
 
-def _form(pattern: str, otherwise: str) -> AfterValidator:
+def form(pattern: str, otherwise: str) -> AfterValidator:
+    """Text that is wholly of this pattern; `otherwise`: what is said of another."""
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
@@ -147,23 +148,23 @@ STORAGE = r"[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]"
 _TEMPLATE = rf"{STORAGE}:vztmpl/[A-Za-z0-9][A-Za-z0-9_.+~-]*\.tar(\.gz|\.xz|\.zst|\.bz2)?"
 _TEMPLATE_FORM = 'is no template; write one as `pveam list` does: "local:vztmpl/NAME.tar.zst"'
 
-Template = Annotated[str, _form(_TEMPLATE, _TEMPLATE_FORM)]
-Storage = Annotated[str, _form(STORAGE, "is no storage's name; see `pvesm status`")]
+Template = Annotated[str, form(_TEMPLATE, _TEMPLATE_FORM)]
+Storage = Annotated[str, form(STORAGE, "is no storage's name; see `pvesm status`")]
 _POOL = r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}"
-Pool = Annotated[str, _form(_POOL, "is no pool's name")]
+Pool = Annotated[str, form(_POOL, "is no pool's name")]
 HostName = Annotated[str, AfterValidator(_host_name)]
 NameServers = Annotated[str, _each(_any_address)]
 SearchDomains = Annotated[str, _each(_host_name)]
 Text = Annotated[str, AfterValidator(_text)]
 Tag = Annotated[str, AfterValidator(_tag)]
-Interface = Annotated[str, _form(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", "is no interface's name")]
-Bridge = Annotated[str, _form(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", "is no bridge's name")]
+Interface = Annotated[str, form(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", "is no interface's name")]
+Bridge = Annotated[str, form(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", "is no bridge's name")]
 Ip4 = Annotated[str, _interface(ipaddress.IPv4Interface, "dhcp", "manual")]
 Ip6 = Annotated[str, _interface(ipaddress.IPv6Interface, "dhcp", "auto", "manual")]
 Gateway4 = Annotated[str, _gateway(ipaddress.IPv4Address)]
 Gateway6 = Annotated[str, _gateway(ipaddress.IPv6Address)]
 Source = Annotated[str, AfterValidator(_source)]
 Target = Annotated[str, AfterValidator(_path)]
-FileSystem = Annotated[str, _form(r"[A-Za-z0-9_]+", "is no file system's name")]
-Mode = Annotated[str, BeforeValidator(_quoted), _form(r"0[0-7]{3}", _MODE_FORM)]
+FileSystem = Annotated[str, form(r"[A-Za-z0-9_]+", "is no file system's name")]
+Mode = Annotated[str, BeforeValidator(_quoted), form(r"0[0-7]{3}", _MODE_FORM)]
 Gib = Annotated[int, Field(ge=1, le=1 << 20)]

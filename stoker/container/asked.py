@@ -3,20 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from stoker.container import problems
+from stoker.container.allowed import Strict, form
 from stoker.refused import Refused
 
-_Path = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
-_Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.,:=/@+-]+$")]
+_Path = Annotated[str, form(r"[^\x00-\x1f]+", "is no path")]
+_Word = Annotated[str, form(r"[A-Za-z0-9_.,:=/@+-]+", "is not one word of a kernel's command line")]
 _Watts = Annotated[int, Field(ge=1, le=5000)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Driver(_Strict):
+class Driver(Strict):
     """How the driver's libraries come into a container."""
 
     source: _Path | None = None
@@ -28,7 +26,7 @@ class Driver(_Strict):
     """The driver's packages in the container are held at their versions."""
 
 
-class NodeSettings(_Strict):
+class NodeSettings(Strict):
     """What is changed on a node; what is not named stays as it is."""
 
     gpu_nodes: bool = True
@@ -44,7 +42,7 @@ class NodeSettings(_Strict):
     """Words that the kernel's command line gets; none is ever taken away."""
 
 
-_KINDS: Mapping[str, type[_Strict]] = {"driver": Driver, "node_settings": NodeSettings}
+_KINDS: Mapping[str, type[Strict]] = {"driver": Driver, "node_settings": NodeSettings}
 KEYS = tuple(_KINDS)
 
 
@@ -60,9 +58,9 @@ def node_settings(data: Mapping[str, Any] | None) -> NodeSettings:
 
 def check(hosts: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises `Refused` with every problem of these two keys, of all hosts."""
-    problems = [f"{name}: {problem}" for name, data in hosts.items() for problem in _problems(data)]
-    if problems:
-        raise Refused("\n".join(["cannot use the inventory; correct this host data:", *problems]))
+    found = [f"{name}: {problem}" for name, data in hosts.items() for problem in _problems(data)]
+    if found:
+        raise Refused("\n".join(["cannot use the inventory; correct this host data:", *found]))
 
 
 def _problems(data: Mapping[str, Any]) -> Iterator[str]:
@@ -70,6 +68,4 @@ def _problems(data: Mapping[str, Any]) -> Iterator[str]:
         try:
             kind.model_validate(data.get(key) or {})
         except ValidationError as error:
-            for one in error.errors():
-                place = ".".join([key, *(str(part) for part in one["loc"])])
-                yield f"{place}: {one['msg'].removeprefix('Value error, ')}"
+            yield from problems.of(error, kind, lambda _, key=key: key)

@@ -1,17 +1,21 @@
 """What pydantic found wrong, as sentences an operator can act on."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 _UNITS = {"_mib": " of MiB", "_gib": " of GiB", "_s": " of seconds", "_mbps": " of MB a second"}
+# Pydantic's words for which of several kinds it tried.
+_KIND = re.compile(r"\[key\]|constrained-int|dict\[.*\]")
 _KINDS = {
     "int": "is no whole number",
     "bool": "is neither True nor False",
     "string": "is no text",
     "tuple": "is no list",
+    "list": "is no list",
     "model": "is no dictionary",
     "dict": "is no dictionary",
     "missing": "is missing",
@@ -23,12 +27,14 @@ def of(error: ValidationError, model: type[BaseModel], whose: Callable[[object],
 
     `whose`: a key of the model -> the dictionary of the inventory that says it.
     """
-    found = [(whose(one["loc"][0]), one) for one in error.errors()]
+    found = [(whose(next(iter(one["loc"]), "")), one) for one in error.errors()]
     return [f"{_place(place, one['loc'])}: {_told(one, model)}" for place, one in found]
 
 
 def _place(place: str, loc: Iterable[Any]) -> str:
-    return ".".join([place, *(_printable(str(part)) for part in loc if part != "[key]")])
+    return ".".join(
+        [place, *(_printable(str(part)) for part in loc if not _KIND.fullmatch(str(part)))]
+    )
 
 
 def _told(one: Any, model: type[BaseModel]) -> str:

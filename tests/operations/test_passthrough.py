@@ -46,8 +46,8 @@ def conf(root: Path) -> Path:
     return root / f"etc/pve/nodes/{name}/lxc/200.conf"
 
 
-def rewritten(root: Path, *more: str, digest: str = DIGEST) -> int:
-    return rewrite.main(["200", digest, *more], NEW.encode(), str(root))
+def rewritten(root: Path, digest: str = DIGEST) -> int:
+    return rewrite.main(["200", digest], NEW.encode(), str(root))
 
 
 def test_the_file_is_replaced_and_the_old_text_is_kept_for_root_alone(node: Path) -> None:
