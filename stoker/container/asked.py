@@ -65,7 +65,12 @@ def check(hosts: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _problems(data: Mapping[str, Any]) -> Iterator[str]:
     for key, kind in _KINDS.items():
-        try:
-            kind.model_validate(data.get(key) or {})
-        except ValidationError as error:
-            yield from problems.of(error, kind, lambda _, key=key: key)
+        yield from _of(key, kind, data.get(key) or {})
+
+
+def _of(key: str, kind: type[Strict], said: Any) -> list[str]:
+    try:
+        kind.model_validate(said)
+    except ValidationError as error:
+        return problems.of(error, kind, lambda _: key)
+    return []

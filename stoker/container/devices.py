@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from stoker.container import property_string
-from stoker.health import bdf
 from stoker.refused import Refused
 
 CONTROL = "/dev/nvidiactl"
@@ -17,9 +15,6 @@ CAPABILITIES = "/dev/nvidia-caps/"
 DRIVER = "nvidia"
 BOOT_UNIT = "stoker-gpu-nodes.service"
 """Of the node: makes the device nodes before any container starts."""
-
-_NODE = re.compile(r"(/dev/nvidia)?\d{1,3}")
-_UUID = re.compile(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -63,14 +58,13 @@ class Device:
 
 
 def chosen(asked: str | Sequence[str], cards: Sequence[Card]) -> tuple[Card, ...]:
-    """The GPUs that an inventory names, each once, in the order of their PCI addresses.
+    """The GPUs that an inventory names (`gpu_names`), each once, in the order of their PCI
+    addresses.
 
-    `all`, or `("all",)`: those that no VM has. Raises Refused with every reason at once.
+    `all`: those that no VM has. Raises Refused with every reason at once.
     """
-    if asked in ("all", ("all",)):
+    if asked == "all":
         return _every(cards)
-    if isinstance(asked, str):
-        raise Refused(f"cannot pass gpus {asked!r}: it is no list and not all; write [{asked!r}]")
     found, wrong = set(), []
     for name in asked:
         try:
@@ -117,12 +111,7 @@ def _every(cards: Sequence[Card]) -> tuple[Card, ...]:
 
 
 def _one(name: str, cards: Sequence[Card]) -> Card:
-    if _NODE.fullmatch(name):
-        raise Refused(
-            f"cannot pass GPU {name}: a number belongs to another GPU after the next boot; "
-            f"name it by UUID or PCI address: {_there(cards)}"
-        )
-    card = _named(name, cards)
+    card = next((card for card in cards if name in (card.uuid, card.bdf)), None)
     if card is None:
         raise Refused(f"cannot pass GPU {name}: {_there(cards)}; name one of these")
     if card.driver == "vfio-pci":
@@ -136,19 +125,6 @@ def _one(name: str, cards: Sequence[Card]) -> Card:
             f"{_why_none(card)}; see dmesg | grep NVRM on the node"
         )
     return card
-
-
-def _named(name: str, cards: Sequence[Card]) -> Card | None:
-    if _UUID.fullmatch(name):
-        return next((card for card in cards if card.uuid.lower() == name.lower()), None)
-    try:
-        address = bdf.normal(name)
-    except ValueError:
-        raise Refused(
-            f"cannot pass GPU {name}: it is no UUID (GPU-...) and no PCI address (0000:01:00.0); "
-            f"name one of these: {_there(cards)}"
-        ) from None
-    return next((card for card in cards if card.bdf == address), None)
 
 
 def _there(cards: Sequence[Card]) -> str:

@@ -6,38 +6,13 @@ from stoker.refused import Refused
 from tests.container.cards import CARDS, FIRST, NUMBERS, OF_A_VM, SECOND
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        SECOND.uuid,
-        SECOND.uuid.upper().replace("GPU", "gpu"),
-        "0000:21:00.0",
-        "00000000:21:00.0",
-        "21:00.0",
-    ],
-)
-def test_a_gpu_is_named_by_uuid_or_address_however_they_are_written(name: str) -> None:
+@pytest.mark.parametrize("name", [SECOND.uuid, "0000:21:00.0"])
+def test_a_gpu_is_named_by_uuid_or_address(name: str) -> None:
     assert devices.chosen([name], CARDS) == (SECOND,)
 
 
-def test_an_address_in_upper_case_is_the_same() -> None:
-    card = Card("", "0000:c1:00.0", 3)
-    assert devices.chosen(["0000:C1:00.0"], [card]) == (card,)
-
-
 def test_the_order_is_that_of_the_slots_and_each_counts_once() -> None:
-    assert devices.chosen([SECOND.uuid, FIRST.uuid, "21:00.0"], CARDS) == CARDS
-
-
-@pytest.mark.parametrize("name", ["0", "/dev/nvidia1"])
-def test_a_minor_is_refused_since_it_changes(name: str) -> None:
-    with pytest.raises(Refused) as error:
-        devices.chosen([name], CARDS)
-    assert str(error.value) == (
-        f"cannot pass GPU {name}: a number belongs to another GPU after the next boot; name it by "
-        f"UUID or PCI address: the node has {FIRST.uuid} at 0000:01:00.0, "
-        f"{SECOND.uuid} at 0000:21:00.0"
-    )
+    assert devices.chosen([SECOND.uuid, FIRST.uuid, "0000:21:00.0"], CARDS) == CARDS
 
 
 def test_an_unknown_gpu_is_refused_with_those_that_are_there() -> None:
@@ -49,34 +24,28 @@ def test_an_unknown_gpu_is_refused_with_those_that_are_there() -> None:
     )
 
 
-def test_what_is_no_name_at_all_is_refused() -> None:
-    with pytest.raises(Refused, match=r"it is no UUID \(GPU-...\) and no PCI address"):
-        devices.chosen(["rtx"], CARDS)
-
-
 def test_a_gpu_of_a_vm_is_refused() -> None:
     with pytest.raises(Refused, match=r"vfio-pci has 0000:41:00\.0, so it is for a VM"):
-        devices.chosen(["41:00.0"], [*CARDS, OF_A_VM])
+        devices.chosen(["0000:41:00.0"], [*CARDS, OF_A_VM])
 
 
 def test_a_gpu_that_the_driver_did_not_take_is_refused() -> None:
     with pytest.raises(
         Refused, match=r"0000:61:00\.0 has no device node, since the driver did not"
     ):
-        devices.chosen(["61:00.0"], [Card("", "0000:61:00.0", None)])
+        devices.chosen(["0000:61:00.0"], [Card("", "0000:61:00.0", None)])
     with pytest.raises(Refused, match="since its driver is nouveau"):
-        devices.chosen(["61:00.0"], [Card("", "0000:61:00.0", None, "nouveau")])
+        devices.chosen(["0000:61:00.0"], [Card("", "0000:61:00.0", None, "nouveau")])
 
 
 def test_every_reason_is_told_at_once() -> None:
     with pytest.raises(Refused) as error:
-        devices.chosen(["0", "99:00.0"], CARDS)
+        devices.chosen(["0000:98:00.0", "0000:99:00.0"], CARDS)
     assert len(str(error.value).splitlines()) == 2
 
 
 def test_all_are_those_that_no_vm_has() -> None:
     assert devices.chosen("all", [*CARDS, OF_A_VM]) == CARDS
-    assert devices.chosen(("all",), [*CARDS, OF_A_VM]) == CARDS
     with pytest.raises(Refused, match="cannot pass all GPUs: the node has UUID not known at 0000"):
         devices.chosen("all", [OF_A_VM])
     with pytest.raises(Refused, match="the node has no NVIDIA GPU"):
@@ -109,11 +78,6 @@ def test_a_missing_node_is_no_smaller_list() -> None:
         "stoker-gpu-nodes.service makes them: run deploy.py for the node too, or look at "
         "journalctl -u stoker-gpu-nodes.service there"
     )
-
-
-def test_a_name_that_stands_alone_is_refused_with_the_list_to_write() -> None:
-    with pytest.raises(Refused, match=r"it is no list and not all; write \['01:00\.0'\]"):
-        devices.chosen("01:00.0", CARDS)
 
 
 def test_no_gpu_needs_nothing() -> None:
