@@ -66,6 +66,15 @@ def test_what_a_running_container_does_not_take_is_not_saved_with_the_rest(
     assert stored.now.keys["memory"] == "512" and not stored.pending.keys
 
 
+def test_protection_keeps_the_mounts_as_they_are(stored: conf.Config, tmp_path: Path) -> None:
+    put(mp0=f"{tmp_path},mp=/models", protection="1")
+    for words, verb in (({"mp1": f"{tmp_path},mp=/b"}, "update"), ({"delete": "mp0"}, "remove")):
+        with pytest.raises(Died, match=rf"can't {verb} CT 200 drive 'mp\d' - protection mode"):
+            put(**words, protection="0")
+    put(memory="600")
+    assert stored.now.keys["mp0"] == f"{tmp_path},mp=/models"
+
+
 def test_tags_are_kept_in_lower_case_once_and_sorted(stored: conf.Config) -> None:
     put(tags="Stoker lab;stoker,gpu")
     assert stored.now.keys["tags"] == schema.tags("gpu;lab;stoker") == "gpu;lab;stoker"

@@ -39,6 +39,7 @@ def set_options(request: Request) -> int:
         config = store.load(vmid)
         store.check_lock(config)
         _require_unchanged(request, config)
+        _require_unprotected(config, vmid, remove=deletes, update=list(wanted))
         for name in deletes:
             _delete(config, name)
         stored = {name: _checked(config, vmid, name, wanted[name]) for name in sorted(wanted)}
@@ -58,6 +59,16 @@ def _require_unchanged(request: Request, config: conf.Config) -> None:
     if request.values.get("digest", config.digest) != config.digest:
         changed_by_other = "detected modified configuration - file changed by other user?"
         raise Died(f"{changed_by_other} Try again.")
+
+
+def _require_unprotected(config: conf.Config, vmid: int, **names: List[str]) -> None:
+    """What is to become of the protection by the same call does not count."""
+    if config.now.keys.get("protection") != "1":
+        return
+    for verb, disks in names.items():
+        for name in sorted(disks):
+            if re.fullmatch(r"rootfs|mp\d+", name):
+                raise Died(f"can't {verb} CT {vmid} drive '{name}' - protection mode enabled")
 
 
 def _listed(request: Request, option: str) -> List[str]:
