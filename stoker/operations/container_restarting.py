@@ -15,6 +15,8 @@ from stoker.pct.errors import PctError, Stopped
 from stoker.proxmox.backend import Backend
 
 LOOK_S = 0.5
+ANSWER_S = 20
+"""One that was frozen just now, by a backup for instance, answers nothing."""
 STATE_S = 120
 """HA only notes the wish, and acts on it in rounds of 10 s."""
 READY_S = 120
@@ -74,7 +76,7 @@ def _await(host: Any, vmid: int, running: bool) -> None:
 def _runs(host: Any, vmid: int) -> bool | None:
     """None: it cannot be entered just now, which is neither."""
     try:
-        host.connector.node.run("true", vmid=vmid)
+        host.connector.node.run("true", vmid=vmid, timeout=ANSWER_S)
     except Stopped:
         return False
     except PctError:

@@ -13,7 +13,7 @@ from stoker.facts.switch import Switch, SwitchState
 from stoker.operations import container, container_awaiting, container_node, container_restarting
 from stoker.operations.container_applying import apply
 from stoker.operations.container_node import Way
-from stoker.pct.errors import Busy
+from stoker.pct.errors import Busy, TimedOut
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import (
     AlreadyExists,
@@ -620,6 +620,18 @@ def test_raw_lines_that_fit_stay_and_are_told() -> None:
     assert done(host, gpus=[FIRST.uuid])
     assert node.acts == ["set 200 dev0 dev1 dev2"]
     assert "CT 200: raw lines pass /dev/nvidia0, with numbers that" in host.said[-1]
+
+
+def test_a_container_that_answers_nothing_is_neither_running_nor_stopped() -> None:
+    asked: list[float | None] = []
+
+    def run(command: Any, vmid: int, timeout: float | None = None) -> Any:
+        asked.append(timeout)
+        raise TimedOut("it took too long")
+
+    host = SimpleNamespace(connector=SimpleNamespace(node=SimpleNamespace(run=run)))
+    assert container_restarting._runs(host, 200) is None
+    assert asked == [container_restarting.ANSWER_S]
 
 
 def test_a_host_without_a_node_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
