@@ -61,18 +61,20 @@ class Course:
             raise
 
     def _go(self) -> None:
-        last: tuple[str, ...] = ()
+        done: set[tuple[str, ...]] = set()
         while act := self._next(found := self.way.plan()):
             step = self._step(act, found)
-            if step == last:
+            if step in done:
                 raise OperationError(doubts.unsettled(found))
-            last = step
+            done.add(step)
             try:
                 act(found)
             except ProxmoxError as error:
                 if not doubts.may_be_done(act.__name__, error):
                     raise
                 self._look_again(error, step)
+        if found.restarts and self.stopped:
+            raise OperationError(doubts.unsettled(found))
         showing.told(self.host, found, self.wanted)
         showing.require_gpus(found)
 
@@ -96,7 +98,7 @@ class Course:
             return self._await
         if found.creates:
             return self._create
-        stops = found.restarts and self.wanted.allow_restart
+        stops = found.restarts and self.wanted.allow_restart and not self.stopped
         # With a snapshot nothing is set before it. Without one Proxmox has its say before anything
         # is stopped.
         if stops and (self.wanted.snapshot or not found.difference.changes):

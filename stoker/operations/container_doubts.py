@@ -32,8 +32,14 @@ def full(vmid: int, disk: str) -> str:
 
 def unsettled(found: Plan) -> str:
     """Of an act without an error that is due again."""
-    keys = ", ".join(change.key for change in found.difference.changes) or "it"
+    changes = found.difference.changes or found.later
+    if not changes and not found.running:
+        return (
+            f"cannot keep CT {found.vmid} running: it ended right after its start; see "
+            f"journalctl -u pve-container@{found.vmid} on its node"
+        )
+    keys = ", ".join(change.key for change in changes) or "it"
     return (
         f"cannot bring CT {found.vmid} to what is declared: {keys} reads as before after it was "
-        "set; see `pct config` there, and report this"
+        f"set; see pct config {found.vmid} and pct pending {found.vmid} there, and report this"
     )

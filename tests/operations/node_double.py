@@ -1,7 +1,7 @@
 """A Proxmox node in memory: containers that are made, changed and started as Proxmox does it."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +71,8 @@ class NodeDouble:
         """Number of the act before which the run is killed."""
         self.fail: dict[str, Exception] = {}
         self.storages = ""
+        self.look_hook: Callable[[], Any] = lambda: None
+        """What happens right before a look."""
         self.at_work = 0
         """How often the creation is still seen at work."""
 
@@ -78,6 +80,7 @@ class NodeDouble:
 
     def look(self, run: Any) -> NodeLook:
         self.looks += 1
+        self.look_hook()
         return NodeLook(
             name="pve1",
             version=self.version,

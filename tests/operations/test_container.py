@@ -568,6 +568,32 @@ def test_a_value_that_reads_otherwise_than_it_was_set_ends_the_run() -> None:
     assert "memory reads as before after it was set" in host.said[-1]
 
 
+def test_what_a_restart_does_not_bring_is_no_reason_for_a_second_one() -> None:
+    node = made()
+    node.cts[200].settle = lambda: None  # type: ignore[method-assign]
+    host = ContainerHost(node)
+    assert not done(host, **{**NEW, **KEYCTL}, allow_restart=True)
+    assert node.acts == ["set 200 features", "shutdown 200", "start 200"]
+    assert "features reads as before after it was set" in host.said[-1]
+
+
+def test_a_container_that_ends_right_after_its_start_is_started_once() -> None:
+    node = made()
+    node.running.clear()
+    start = node.start
+
+    def and_ends(vmid: int) -> tuple[str, ...]:
+        started = start(vmid)
+        node.look_hook = node.running.clear
+        return started
+
+    node.start = and_ends  # type: ignore[method-assign]
+    host = ContainerHost(node)
+    assert not done(host, **NEW)
+    assert node.acts == ["start 200"]
+    assert host.said[-1].startswith("cannot keep CT 200 running: it ended right after its start")
+
+
 def test_another_run_on_the_same_container_is_named() -> None:
     node = NodeDouble()
     host = ContainerHost(node)
