@@ -13,7 +13,7 @@ from stoker.facts.files import FileState, FileStates
 from stoker.facts.gpu_nodes import SCRIPT, GpuNodesLacking
 from stoker.facts.timers import Timer, TimerState
 from stoker.operations import gpu_nodes
-from tests.operations.hosts import here, words
+from tests.operations.hosts import FakeHost, here, words
 
 ENABLED = TimerState(known=True, enabled=True, active=True)
 needs_mknod = pytest.mark.skipif(os.geteuid() != 0, reason="makes device nodes")
@@ -50,8 +50,19 @@ def test_the_script_is_there_before_the_unit_and_the_unit_before_it_is_enabled()
 
 def test_it_is_started_at_once_where_a_node_is_missing_now() -> None:
     told, _ = present(facts("/dev/nvidia-uvm is not the device 511:0"))
-    assert len(told) == 1
-    assert told[0].endswith("sh stoker-gpu-nodes.service /usr/local/lib/stoker/gpu_nodes.sh")
+    assert told == ["started []"]
+
+
+@pytest.mark.parametrize("lacking", ["", "/dev/nvidia0 cannot be made"])
+def test_what_lacks_after_that_is_told_and_fails_nobody(lacking: str) -> None:
+    host = FakeHost({GpuNodesLacking: lacking})
+    assert gpu_nodes.started(None, host)
+    assert host.done == ["systemctl restart --quiet stoker-gpu-nodes.service"]
+    assert host.said == [
+        f"not every GPU can be passed to containers: {what}; see journalctl -u {BOOT_UNIT}"
+        for what in [lacking]
+        if what
+    ]
 
 
 @pytest.mark.parametrize("changed", [{"enabled": False}, {"needs_reload": True}])
@@ -276,7 +287,7 @@ def test_a_gpu_that_the_driver_did_not_take_is_named_and_the_others_get_nodes(
 ) -> None:
     tree = Tree(tmp_path)
     tree.slot("0000:61:00.0")
-    code, said = tree.run()
-    assert code == 1
-    assert "the driver did not take the GPU 0000:61:00.0, see dmesg | grep NVRM;" in said
+    said = "the driver did not take the GPU 0000:61:00.0, see dmesg | grep NVRM\n"
+    assert tree.run() == (0, said)
     assert tree.nodes() == EVERY
+    assert tree.run("check") == (0, "")
