@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stoker.container.devices import CONTROL, UVM, UVM_TOOLS, Card
 
@@ -32,6 +33,15 @@ class Opened:
     """Why the service's user could not."""
 
 
+class Cause(NamedTuple):
+    """What is wrong with a path and what to do."""
+
+    what: str
+    remedy: str
+    by_restart: bool = False
+    """A restart of the container brings it right."""
+
+
 def paths(cards: Sequence[Card]) -> tuple[str, ...]:
     """The nodes that a server with these GPUs opens."""
     return (*(card.node for card in cards), CONTROL, UVM, UVM_TOOLS) if cards else ()
@@ -44,41 +54,57 @@ def problems(
 
     `numbers`: of the node's device nodes today, by path.
     """
-    by_cause: dict[tuple[str, str], list[str]] = {}
+    by_cause: dict[Cause, list[str]] = {}
     for one in found:
         if cause := _cause(vmid, user, one, numbers.get(one.path)):
             by_cause.setdefault(cause, []).append(one.path)
     return tuple(
-        f"cannot use {', '.join(names)} in CT {vmid}: {what}; {remedy}"
-        for (what, remedy), names in by_cause.items()
+        f"cannot use {', '.join(names)} in CT {vmid}: {cause.what}; {cause.remedy}"
+        for cause, names in by_cause.items()
     )
 
 
-def _cause(
-    vmid: int, user: str, one: Opened, number: tuple[int, int] | None
-) -> tuple[str, str] | None:
-    """What is wrong with it and what to do; None: nothing."""
-    restart = f"restart the container: pct reboot {vmid}"
+def by_restart(found: Sequence[Opened], numbers: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+    """The paths with a problem, if a restart of the container brings every one of them right."""
+    causes = {one.path: _cause(0, "", one, numbers.get(one.path)) for one in found}
+    wrong = {path: cause for path, cause in causes.items() if cause}
+    return tuple(wrong) if all(cause.by_restart for cause in wrong.values()) else ()
+
+
+def _cause(vmid: int, user: str, one: Opened, number: tuple[int, int] | None) -> Cause | None:
+    """None: nothing is wrong."""
+    restart = f"say allow_restart: True, or restart the container: pct reboot {vmid}"
     if not one.kind:
-        return "it is not there", f"{restart}, and look at its devN lines: pct config {vmid}"
+        look = f"{restart}, and look at its devN lines: pct config {vmid}"
+        return Cause("it is not there", look, by_restart=True)
     if one.kind == "file":
-        return (
+        return Cause(
             "a regular file is in place of the device, which an optional raw mount leaves where "
             "the node had no device as the container started",
-            f"say migrate_raw: True, or {restart}",
+            f"say migrate_raw: True if it has one; {restart}",
+            by_restart=True,
         )
     if one.kind != "device":
-        return "it is no device", f"take it away in the container, then {restart}"
+        away = f"take it away in the container, then restart it: pct reboot {vmid}"
+        return Cause("it is no device", away)
     if number is not None and one.number is not None and one.number != number:
-        return (
-            f"it has the number of an earlier load of the driver ({one.number[0]}, today it is "
-            f"{number[0]})",
+        return Cause(
+            f"it has the number of an earlier load of the driver ({_numbers(one.number, number)})",
             restart,
+            by_restart=True,
         )
-    return _refusal(vmid, user, one) if one.root or one.user else None
+    return Cause(*_refusal(vmid, user, one)) if one.root or one.user else None
+
+
+def _numbers(was: tuple[int, int], today: tuple[int, int]) -> str:
+    """Majors; a minor too where it alone differs."""
+    if was[0] != today[0]:
+        return f"{was[0]}, today it is {today[0]}"
+    return f"{was[0]}:{was[1]}, today it is {today[0]}:{today[1]}"
 
 
 def _refusal(vmid: int, user: str, one: Opened) -> tuple[str, str]:
+    """What is wrong and what to do."""
     said = one.root or one.user
     if said == HUNG:
         return (

@@ -30,8 +30,8 @@ def test_a_node_that_both_can_open_is_no_problem() -> None:
 
 def test_a_missing_node() -> None:
     assert problem(Opened(UVM)) == (
-        "cannot use /dev/nvidia-uvm in CT 200: it is not there; restart the container: pct reboot "
-        "200, and look at its devN lines: pct config 200"
+        "cannot use /dev/nvidia-uvm in CT 200: it is not there; say allow_restart: True, or "
+        "restart the container: pct reboot 200, and look at its devN lines: pct config 200"
     )
 
 
@@ -39,15 +39,31 @@ def test_a_file_in_place_of_a_device() -> None:
     assert problem(Opened(UVM, "file")) == (
         "cannot use /dev/nvidia-uvm in CT 200: a regular file is in place of the device, which an "
         "optional raw mount leaves where the node had no device as the container started; say "
-        "migrate_raw: True, or restart the container: pct reboot 200"
+        "migrate_raw: True if it has one; say allow_restart: True, or restart the container: pct "
+        "reboot 200"
     )
 
 
 def test_a_number_of_an_earlier_load() -> None:
     assert problem(device(number=(508, 0))) == (
         "cannot use /dev/nvidia-uvm in CT 200: it has the number of an earlier load of the driver "
-        "(508, today it is 511); restart the container: pct reboot 200"
+        "(508, today it is 511); say allow_restart: True, or restart the container: pct reboot 200"
     )
+
+
+def test_a_number_that_differs_in_its_minor_alone() -> None:
+    assert "(511:7, today it is 511:0)" in problem(device(number=(511, 7)))
+
+
+def test_what_a_restart_brings_right_is_told_if_nothing_else_is_wrong() -> None:
+    stale = device(number=(508, 0))
+    assert opened.by_restart([stale, Opened("/dev/nvidia0", "file")], NUMBERS) == (
+        UVM,
+        "/dev/nvidia0",
+    )
+    denied = device("/dev/nvidiactl", (195, 255), root="Operation not permitted", user="x")
+    assert opened.by_restart([stale, denied], NUMBERS) == ()
+    assert opened.by_restart([device()], NUMBERS) == ()
 
 
 def test_a_mode_that_lets_only_root_in() -> None:

@@ -2,27 +2,15 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyinfra.context import ctx_state
 
-from stoker.container.opened import Opened
-from stoker.container.version import Version
-from stoker.container.wanted import Wanted
-from stoker.facts import proxmox_node
-from stoker.facts.opened_nodes import OpenedNodes
-from stoker.facts.proxmox_node import NodeLook
 from stoker.operations import passthrough
 from stoker.operations.on_node import rewrite
 from stoker.pct.client import Result
 from stoker.proxmox import errors
-from tests.container.cards import CARDS, FIRST, NUMBERS
-from tests.operations.hosts import FakeHost, here, words
 
 OLD = "arch: amd64\nhostname: gpu-a\nlxc.cgroup2.devices.allow: c 509:* rwm\n"
 NEW = "arch: amd64\nhostname: gpu-a\ndev0: /dev/nvidia0,mode=0666\n"
@@ -189,59 +177,3 @@ def test_why_nothing_was_changed_is_one_of_proxmoxs_errors(
         "cannot replace the raw lines of CT 200 on pve1: it is locked (backup); wait for that to "
         "end"
     )
-
-
-LOOK = NodeLook("pve1", Version((6, 1, 10)), cards=CARDS, numbers=NUMBERS)
-
-
-@pytest.fixture
-def executing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A run under way on a container of a node with two GPUs."""
-    monkeypatch.setattr(proxmox_node, "look", lambda run: LOOK)
-    monkeypatch.setattr(FakeHost, "connector", SimpleNamespace(vmid=200, node=None), raising=False)
-    monkeypatch.setattr(FakeHost, "name", "gpu-a", raising=False)
-    with ctx_state.use(SimpleNamespace(is_executing=True)):  # type: ignore[arg-type]
-        yield
-
-
-def usable(found: list[Opened], **container: Any) -> tuple[list[str], list[str]]:
-    wanted = Wanted.of({"gpus": [FIRST.uuid], **container})
-    with here({OpenedNodes: [[asdict(one) for one in found]]}) as host:
-        return words(passthrough.usable._inner(wanted, "sglang")), host.noops
-
-
-GOOD = [Opened("/dev/nvidia0", "device", (195, 0), "666 root:root")]
-
-
-@pytest.mark.usefixtures("executing")
-def test_nodes_that_open_are_no_change() -> None:
-    assert usable(GOOD) == ([], ["sglang can open 1 device nodes"])
-
-
-@pytest.mark.usefixtures("executing")
-def test_a_node_that_does_not_open_fails_the_host_with_its_sentence() -> None:
-    told, _ = usable([Opened("/dev/nvidia0", "file")])
-    assert len(told) == 1
-    assert "cannot use /dev/nvidia0 in CT 200: a regular file is in place of the device" in told[0]
-
-
-@pytest.mark.usefixtures("executing")
-def test_a_gpu_that_is_not_there_fails_the_host() -> None:
-    told, _ = usable(GOOD, gpus=["0000:99:00.0"])
-    assert "cannot pass GPU 0000:99:00.0: the node has" in told[0]
-
-
-@pytest.mark.usefixtures("executing")
-def test_no_answer_is_not_taken_for_a_good_one() -> None:
-    assert "cannot tell whether the GPUs of gpu-a work" in usable([])[0][0]
-
-
-@pytest.mark.usefixtures("executing")
-@pytest.mark.parametrize("container", [{"gpus": []}, {"started": False}])
-def test_nothing_is_opened_where_nothing_is_passed_or_runs(container: dict[str, Any]) -> None:
-    assert usable([], **container)[0] == []
-
-
-def test_nothing_is_opened_before_the_run_is_under_way() -> None:
-    with ctx_state.use(SimpleNamespace(is_executing=False)):  # type: ignore[arg-type]
-        assert usable([])[0] == []

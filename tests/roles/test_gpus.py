@@ -18,7 +18,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, **data: Any) -> dict[str, Any]:
     """What `usable` is asked; nothing: it is not called."""
     inventory = Inventory(([CT], {"fake_delay": 0, "fake_delay_jitter": 0, **data}))
     called: dict[str, Any] = {}
-    monkeypatch.setattr(gpus.passthrough, "usable", lambda **words: called.update(words))
+    monkeypatch.setattr(gpus.operations, "usable", lambda **words: called.update(words))
     state = State(inventory, Config())
     with ctx_inventory.use(inventory), ctx_state.use(state):
         add_deploy(state, gpus.gpus, host=inventory.get_host(CT))
