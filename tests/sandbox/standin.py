@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ StartLimitBurst=3
 
 [Service]
 Type=exec
-ExecStart=/usr/bin/python3 -m sglang.launch_server --model-path tiny --host 127.0.0.1 --port {port}
+ExecStart={python} -m sglang.launch_server --model-path tiny --host 127.0.0.1 --port {port}
 Restart=always
 RestartSec=1
 KillMode=mixed
@@ -35,7 +35,7 @@ TimeoutStopSec=30
 Environment=PYTHONPATH=/opt/standin LD_PRELOAD=libcuda.so.1
 Environment=CUDA_VISIBLE_DEVICES={gpu} STANDIN_LOAD_S=1
 EnvironmentFile=/etc/stoker/sglang@{gpu}.env
-User=root
+User={account}
 WorkingDirectory=/opt/standin
 
 [Install]
@@ -46,7 +46,7 @@ FlagSet=stand-in
 SGLang=0.0
 URL=http://127.0.0.1:{port}
 Model=tiny
-Python=/usr/bin/python3
+Python={python}
 """
 
 
@@ -67,6 +67,8 @@ class Room:
     """A sandbox of one container with small servers, and a neighbour; no SGLang in it."""
 
     site: Site
+    python: str = "python3"
+    """Of CT 200."""
 
     def inside(self, script: str, check: bool = True) -> str:
         """A shell script in CT 200, without pct exec, which is as slow here as a real one."""
@@ -110,7 +112,7 @@ class Room:
             "json.dumps({'model':'tiny','max_tokens':1}).encode());"
             "print(json.load(u.urlopen(r,timeout=5))['usage']['completion_tokens'])"
         )
-        return self.inside(f'python3 -c "{ask}"', check=False).strip() == "1"
+        return self.inside(f'{self.python} -c "{ask}"', check=False).strip() == "1"
 
     def whole_again(self) -> None:
         """Healed, the container running, and both servers answering."""
@@ -145,16 +147,26 @@ def room(instance: str, path: Path) -> Iterator[Room]:
     with standing(instance, path, "--neighbours", "1") as site:
         found = Room(site)
         found.inside("apt-get update -q >/dev/null && apt-get install -qy python3 >/dev/null 2>&1")
-        found.inside(f"mkdir -p /opt/standin/sglang /etc/stoker {UNITS}")
-        for source in sorted((ROOT / "tests/standin/sglang").glob("*.py")):
-            pushed(site, source.read_text(), f"/opt/standin/sglang/{source.name}")
-        for gpu in (0, 3):
-            pushed(site, _UNIT.format(gpu=gpu, port=30000 + gpu), f"{UNITS}/sglang@{gpu}.service")
-            pushed(site, "STOKER_DIGEST=none\n", f"/etc/stoker/sglang@{gpu}.env")
-        found.inside("systemctl daemon-reload; systemctl enable -q sglang@0 sglang@3")
+        servers(site, (0, 3))
         placed(site)
         found.whole_again()
         yield found
+
+
+def servers(
+    site: Site, gpus: Sequence[int], python: str = "/usr/bin/python3", account: str = "root"
+) -> None:
+    """Units of small servers on these GPUs, which start with CT 200 from its next start on."""
+    room = Room(site)
+    room.inside(f"mkdir -p /opt/standin/sglang /etc/stoker {UNITS}")
+    for source in sorted((ROOT / "tests/standin/sglang").glob("*.py")):
+        pushed(site, source.read_text(), f"/opt/standin/sglang/{source.name}")
+    for gpu in gpus:
+        unit = _UNIT.format(gpu=gpu, port=30000 + gpu, python=python, account=account)
+        pushed(site, unit, f"{UNITS}/sglang@{gpu}.service")
+        pushed(site, "STOKER_DIGEST=none\n", f"/etc/stoker/sglang@{gpu}.env")
+    names = " ".join(f"sglang@{gpu}" for gpu in gpus)
+    room.inside(f"systemctl daemon-reload; systemctl enable -q {names}")
 
 
 def placed(site: Site) -> None:
