@@ -30,7 +30,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A run under way on a container of a node with two GPUs; what is done to the container."""
     calls: list[str] = []
     connector = SimpleNamespace(vmid=200, node=None, hold=lambda: None)
-    monkeypatch.setattr(proxmox_node, "look", lambda run: LOOK)
+    monkeypatch.setattr(proxmox_node, "look", lambda *_: LOOK)
     monkeypatch.setattr(FakeHost, "connector", connector, raising=False)
     monkeypatch.setattr(FakeHost, "name", "gpu-a", raising=False)
     monkeypatch.setattr(Way, "backend", lambda self: None)

@@ -306,7 +306,7 @@ def test_on_proxmox_8_a_further_gpu_waits_for_a_restart(at: Lab) -> None:
     at.claims("5.2.0")
     at.say(gpus=at.uuids, allow_restart=False)
     before = at.born()
-    at.refused("cannot go on with CT 200: /dev/nvidia1 reaches it at its next start")
+    at.refused("cannot go on with CT 200: ", "/dev/nvidia1", "at its next start", "allow_restart")
     assert at.born() == before
     at.say(allow_restart=True)
     run = at.deploy()
