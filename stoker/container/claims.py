@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from stoker.container import configuration
 from stoker.container.configuration import Configuration
 from stoker.container.devices import Card
-from stoker.health import passed
+from stoker.health import bdf, passed
 from stoker.health.passed import Passthrough
 from stoker.refused import Refused
 
@@ -21,10 +22,14 @@ def check(
     numbers: Numbers,
     running: frozenset[int] = frozenset(),
     shared: bool = False,
+    pci: Mapping[int, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Raises Refused, all conflicts at once, unless the GPUs are said to be shared."""
-    found = () if shared else conflicts(vmid, cards, texts, numbers, running)
-    if found:
+    """Raises Refused, all conflicts at once, unless the GPUs are said to be shared.
+
+    `pci`: lines `hostpciN: ...` of the node's VMs.
+    """
+    found = (*conflicts(vmid, cards, texts, numbers, running), *of_machines(vmid, cards, pci))
+    if found and not shared:
         raise Refused("\n".join(found))
 
 
@@ -52,6 +57,40 @@ def conflicts(
                 f"it too: {lines}; take it out there, name another GPU, or say gpus_shared: True"
             )
     return tuple(sentences)
+
+
+def of_machines(
+    vmid: int, cards: Sequence[Card], pci: Mapping[int, Sequence[str]]
+) -> Iterator[str]:
+    """A sentence for each VM whose next start takes one of these GPUs away from the node; one that
+    names it by a mapping of the cluster is not known."""
+    for other, lines in sorted(pci.items()):
+        taken = {card: line for line in lines for card in cards if _slot(card.bdf) in _slots(line)}
+        for card, line in taken.items():
+            yield (
+                f"cannot pass {card.node} ({card.uuid or card.bdf}) to CT {vmid}: VM {other} takes "
+                f"it when it starts: {line}; take it out there, name another GPU, or say "
+                "gpus_shared: True"
+            )
+
+
+def _slots(line: str) -> list[str]:
+    """`01:00`, `0000:01:00.0;0000:01:00.1` -> the slots, as `_slot` has them."""
+    said = line.partition(":")[2].partition(",")[0].strip().removeprefix("host=")
+    return [_slot(bdf.normal(one)) for one in said.split(";") if _is_address(one)]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        bdf.normal(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _slot(address: str) -> str:
+    """Without the function: a VM is given all of a GPU."""
+    return address.partition(".")[0]
 
 
 def _who(vmid: int, config: Configuration, runs: bool) -> str:

@@ -67,6 +67,8 @@ class NodeLook:
     """Node of each container of another node of the cluster."""
     machines: Mapping[int, str] = field(default_factory=dict)
     """Node of each VM of the cluster: their VMIDs are taken too."""
+    pci: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """Lines `hostpciN: ...` of each VM of the node."""
     quorate: bool = True
     """Whether the node's cluster can be written to."""
 
@@ -113,6 +115,7 @@ def parse(printed: str, paths: Sequence[str] = ()) -> NodeLook:
         missing=tuple(path for path in paths if path not in there),
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],
+        pci=pve["pci"],
         quorate=pve["quorate"],
     )
 

@@ -145,7 +145,8 @@ def _devices(vmid: int, wanted: Wanted, look: NodeLook) -> tuple[Device, ...]:
     if not wanted.gpus:
         return ()
     cards = devices.chosen(wanted.gpus, look.cards)
-    claims.check(vmid, cards, look.texts, look.numbers, look.running, shared=wanted.gpus_shared)
+    shared = wanted.gpus_shared
+    claims.check(vmid, cards, look.texts, look.numbers, look.running, shared, look.pci)
     gid, caps = wanted.device_gid, wanted.capabilities
     return devices.wanted(cards, look.numbers, wanted.mode, gid, caps)
 

@@ -79,3 +79,19 @@ def test_every_container_is_told_at_once_unless_they_are_shared() -> None:
         claims.check(200, CARDS, texts, NUMBERS)
     assert len(str(error.value).splitlines()) == 2
     claims.check(200, CARDS, texts, NUMBERS, shared=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["hostpci0: 0000:01:00.0,pcie=1", "hostpci3: host=01:00", "hostpci0: 01:00.0;01:00.1,x-vga=1"],
+)
+def test_a_vm_that_takes_it_at_its_next_start_is_told(line: str) -> None:
+    pci = {300: ["hostpci9: 0000:99:00", "hostpci8: mapping=gpu", line]}
+    with pytest.raises(Refused) as error:
+        claims.check(200, CARDS, {}, NUMBERS, pci=pci)
+    assert str(error.value) == (
+        f"cannot pass /dev/nvidia0 ({FIRST.uuid}) to CT 200: VM 300 takes it when it starts: "
+        f"{line}; take it out there, name another GPU, or say gpus_shared: True"
+    )
+    claims.check(200, CARDS, {}, NUMBERS, shared=True, pci=pci)
+    claims.check(200, [SECOND], {}, NUMBERS, pci=pci)

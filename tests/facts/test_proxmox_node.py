@@ -38,7 +38,7 @@ def put(path: Path, text: str) -> None:
 
 def printed(**told: Any) -> str:
     """What the script would print."""
-    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "quorate": True}
+    pve = {"texts": {}, "elsewhere": {}, "machines": {}, "pci": {}, "quorate": True}
     parts: dict[str, Any] = {"pve": pve, "driver": []}
     for part in parts:
         given = told.pop(part, parts[part])
@@ -104,13 +104,18 @@ def test_containers_are_found_on_every_node_of_the_cluster(
 ) -> None:
     monkeypatch.setattr(script.os, "uname", lambda: SimpleNamespace(nodename="pve1.example"))
     put(node / "pve/nodes/pve1/lxc/200.conf", "hostname: a\n")
-    put(node / "pve/nodes/pve1/qemu-server/300.conf", "")
+    slots = (
+        "hostpci0: 0000:01:00,pcie=1\nname: vm\n[PENDING]\nhostpci1: 21:00.0\n[s]\nhostpci2: 1\n"
+    )
+    put(node / "pve/nodes/pve1/qemu-server/300.conf", slots)
+    put(node / "pve/nodes/pve2/qemu-server/301.conf", slots)
     put(node / "pve/nodes/pve2/lxc/201.conf", "hostname: b\n")
     put(node / "pve/nodes/pve1/lxc/200.conf.tmp.7", "hostname: half\n")
     assert script.configurations() == {
         "texts": {200: "hostname: a\n"},
         "elsewhere": {201: "pve2"},
-        "machines": {300: "pve1"},
+        "machines": {300: "pve1", 301: "pve2"},
+        "pci": {300: ["hostpci0: 0000:01:00,pcie=1", "hostpci1: 21:00.0"]},
         "quorate": True,
     }
 

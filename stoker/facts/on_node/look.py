@@ -98,20 +98,34 @@ def configurations() -> dict[str, object]:
     texts: dict[int, str] = {}
     elsewhere: dict[int, str] = {}
     machines: dict[int, str] = {}
+    pci: dict[int, list[str]] = {}
     for node in sorted(os.listdir(PVE + "/nodes")):
         for kind, found in (("lxc", elsewhere), ("qemu-server", machines)):
             folder = "%s/nodes/%s/%s" % (PVE, node, kind)
             for vmid in guests(folder):
                 if kind != "lxc" or node != own:
                     found[vmid] = node
-                elif config := there("%s/%d.conf" % (folder, vmid)):
+                if node != own:
+                    continue
+                config = there("%s/%d.conf" % (folder, vmid))
+                if kind != "lxc":
+                    pci[vmid] = pci_of(config)
+                elif config:
                     texts[vmid] = config
     return {
         "texts": texts,
         "elsewhere": elsewhere,
         "machines": machines,
+        "pci": pci,
         "quorate": quorate(),
     }
+
+
+def pci_of(config: str) -> list[str]:
+    """The lines that give a VM devices of the node, now or at its next start; not its snapshots."""
+    first, *rest = ("\n" + config).split("\n[")
+    ours = [first, *(part for part in rest if part.startswith("PENDING]"))]
+    return [line for part in ours for line in part.splitlines() if line.startswith("hostpci")]
 
 
 def quorate() -> bool:
