@@ -2,9 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
 _SECTION = re.compile(r"\[([^\]]+)\]\s*")
@@ -26,7 +25,6 @@ class Configuration:
     deletes: tuple[str, ...] = ()
     """Keys that the next start takes away."""
     snapshots: tuple[str, ...] = ()
-    """Empty where the API told the rest: it tells them elsewhere."""
     digest: str = ""
     """SHA-1 of the file, which Proxmox compares before it writes."""
     unfinished: tuple[str, ...] = ()
@@ -79,16 +77,3 @@ def parse(text: str) -> Configuration:
 def _value(key: str, value: str) -> str:
     # Older versions wrote it as a key of its own.
     return unquote(value) if key == "description" else value
-
-
-def from_api(config: Mapping[str, Any], pending: Iterable[Mapping[str, Any]]) -> Configuration:
-    """The same from what the API answers to `config?current=1` and to `pending`."""
-    keys = {key: str(value) for key, value in config.items() if key not in ("digest", "lxc")}
-    waiting = list(pending)
-    return Configuration(
-        keys=keys,
-        raw=tuple((str(name).lower(), str(value)) for name, value in config.get("lxc", ())),
-        pending={str(one["key"]): str(one["pending"]) for one in waiting if "pending" in one},
-        deletes=tuple(str(one["key"]) for one in waiting if one.get("delete")),
-        digest=str(config.get("digest", "")),
-    )

@@ -7,7 +7,6 @@ from stoker.container import device_keys, mounts, network, plain, property_strin
 from stoker.container.change import Change, Effect
 from stoker.container.configuration import Configuration
 from stoker.container.devices import Device
-from stoker.container.normal import stem_of
 from stoker.container.property_string import Edit
 from stoker.container.settling import Settling
 from stoker.container.version import Version
@@ -110,7 +109,7 @@ def _require_possible(
 
 def _require_unprotected(actual: Configuration, changes: Sequence[Change]) -> None:
     """Proxmox changes no mount of a protected container, whatever the same call says of that."""
-    mounted = [c.key for c in changes if stem_of(c.key) == "mp" and not c.reverted]
+    mounted = [c.key for c in changes if slots.stem_of(c.key) == "mp" and not c.reverted]
     if mounted and property_string.truth(actual.keys.get("protection")):
         raise Refused(
             f"cannot change {', '.join(mounted)}: the container is protected; run once with "

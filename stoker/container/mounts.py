@@ -118,7 +118,7 @@ def growths(mounts: Sequence[Mount], there: Sequence[Mapping[str, str]]) -> dict
 
 def is_bind(key: str, value: str) -> bool:
     """Whether this key of a configuration mounts a directory of the node."""
-    stem = key.rstrip("0123456789")
+    stem = slots.stem_of(key)
     return stem == "mp" and property_string.parse(stem, value).get("volume", "").startswith("/")
 
 

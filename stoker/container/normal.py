@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stoker.container import property_string
+from stoker.container.slots import stem_of
 
 _WORDS = re.compile(r"[,; ]+")
 _PLAIN: dict[str, tuple[str, Callable[[str], Any]]] = {
@@ -20,11 +21,6 @@ _PLAIN: dict[str, tuple[str, Callable[[str], Any]]] = {
     "tags": ("", lambda text: tags(text)),
     "unprivileged": ("0", property_string.truth),
 }
-
-
-def stem_of(key: str) -> str:
-    """`dev` of `dev0`."""
-    return key.rstrip("0123456789")
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:

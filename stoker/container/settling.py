@@ -2,8 +2,9 @@
 
 from stoker.container.change import Change, Effect
 from stoker.container.configuration import Configuration
-from stoker.container.normal import same, stem_of
+from stoker.container.normal import same
 from stoker.container.property_string import Edit
+from stoker.container.slots import stem_of
 from stoker.container.version import Version
 
 # What a running container takes (pve-container's LXC/Config.pm; seen on a node of 6.1.10).

@@ -8,9 +8,14 @@ from stoker.container import property_string
 LIMITS = {"dev": 256, "mp": 256, "net": 32}
 
 
+def stem_of(key: str) -> str:
+    """`dev` of `dev0`."""
+    return key.rstrip("0123456789")
+
+
 def order(key: str) -> tuple[str, int]:
     """For sorting: dev2 before dev10."""
-    stem = key.rstrip("0123456789")
+    stem = stem_of(key)
     return stem, int(key[len(stem) :] or 0)
 
 

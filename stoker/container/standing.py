@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator
 
 from stoker.container import mounts, property_string, slots
 from stoker.container.configuration import Configuration
-from stoker.container.normal import stem_of
 from stoker.container.wanted import Wanted
 
 
@@ -50,7 +49,7 @@ def foreign(actual: Configuration, ours: Collection[str]) -> Iterator[str]:
 
 
 def _is_wheels(key: str, value: str | None) -> bool:
-    if stem_of(key) != "mp" or value is None:
+    if slots.stem_of(key) != "mp" or value is None:
         return False
     return property_string.parse("mp", value).get("mp") == mounts.WHEELS
 

@@ -1,5 +1,4 @@
 from stoker.container import configuration
-from stoker.container.configuration import Configuration
 from tests.container import lab
 
 TEXT = """#first%3A 100 %25
@@ -38,26 +37,6 @@ def test_a_file_is_read_with_its_sections_apart() -> None:
     assert found.pending == {"dev0": "/dev/nvidia1"}
     assert found.deletes == ("mp1", "mp2")
     assert found.snapshots == ("before",)
-
-
-def test_the_api_tells_the_same() -> None:
-    found = configuration.parse(TEXT)
-    config = {
-        **found.keys,
-        "cores": 4,
-        "digest": found.digest,
-        "lxc": [list(line) for line in found.raw],
-    }
-    pending = [
-        {"key": "cores", "value": 4},
-        {"key": "dev0", "value": found.keys["dev0"], "pending": "/dev/nvidia1"},
-        {"key": "mp1", "value": "a", "delete": 1},
-        {"key": "mp2", "value": "b", "delete": 2},
-    ]
-    told = configuration.from_api(config, pending)
-    assert told == Configuration(
-        found.keys, found.raw, found.pending, found.deletes, (), found.digest
-    )
 
 
 def test_the_labs_file_is_read_whole() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from proxmoxer import ProxmoxAPI
 
-from stoker.container import configuration, creation, difference
+from stoker.container import creation, difference
 from stoker.container.configuration import Configuration
 from stoker.container.difference import Difference, Effect
 from stoker.container.wanted import Wanted
-from tests.container import generated, lab
+from tests.container import answered, generated, lab
 from tests.container.test_round_trip import devices_of, keys_of
 
 PLACE = generated.Place(storages=("local-zfs",))
@@ -33,7 +33,7 @@ def node(fakepve: Any, fakepve_cafile: str) -> Iterator[Any]:
 
 def read(node: Any, vmid: int) -> Configuration:
     one = node.lxc(vmid)
-    return configuration.from_api(one.config.get(current=1), one.pending.get())
+    return answered.configuration(one.config.get(current=1), one.pending.get())
 
 
 def done(node: Any, upid: str) -> None:
