@@ -13,13 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stoker.cli.hosts import connected
+from stoker.cli.hosts import nodes
 from stoker.facts.gpu_node import GpuNode, seen
 from stoker.health.remarks import remarks
 from stoker.health.seen import Gpu, Holder, Seen
-from stoker.refused import Refused
 
-GROUP = "pve"
 _COLOURS = {"free": "green", "held": "white", "unknown": "yellow"}
 
 
@@ -59,15 +57,8 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the GPUs; 1 if a node could not be looked at."""
-    with connected(arguments.inventory, arguments.limit) as (reached, lost):
-        nodes = [host for host in reached if GROUP in host.groups]
-        lost = [host for host in lost if GROUP in host.groups]
-        if not nodes and not lost:
-            raise Refused(
-                f"cannot show GPUs: {arguments.inventory} has no host in its group {GROUP} "
-                f"{'within the limit' if arguments.limit else ''}; name a node there"
-            )
-        jobs = [gevent.spawn(_looked, host) for host in nodes]
+    with nodes("GPUs", arguments.inventory, arguments.limit) as (reached, lost):
+        jobs = [gevent.spawn(_looked, host) for host in reached]
         looks = {job.value[0]: job.value[1] for job in gevent.joinall(jobs, raise_error=True)}
     rows = [row for name, look in looks.items() for row in rows_of(name, look)]
     rows += [Row(host.name, state="unreachable") for host in lost]

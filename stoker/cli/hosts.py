@@ -15,6 +15,9 @@ from pyinfra_cli.inventory import make_inventory
 
 from stoker.refused import Refused
 
+NODES = "pve"
+"""The group of an inventory that has the Proxmox nodes."""
+
 
 @contextmanager
 def connected(inventory: str, limit: str | None) -> Iterator[tuple[list[Any], list[Any]]]:
@@ -42,6 +45,20 @@ def connected(inventory: str, limit: str | None) -> Iterator[tuple[list[Any], li
             )
         finally:
             disconnect_all(state)
+
+
+@contextmanager
+def nodes(what: str, inventory: str, limit: str | None) -> Iterator[tuple[list[Any], list[Any]]]:
+    """The same of Proxmox nodes alone; `Refused` too where there is none to show `what` of."""
+    with connected(inventory, limit) as both:
+        reached, lost = ([host for host in hosts if NODES in host.groups] for hosts in both)
+        if not reached and not lost:
+            within = " within the limit" if limit else ""
+            raise Refused(
+                f"cannot show {what}: {inventory} has no host in its group {NODES}{within}; "
+                "name a node there"
+            )
+        yield reached, lost
 
 
 def _connect(state: State) -> None:

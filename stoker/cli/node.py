@@ -11,12 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stoker.cli.hosts import connected
+from stoker.cli.hosts import nodes
 from stoker.facts.node_settings import NodeSettings, SmiSettings
 from stoker.health.node_settings import rows
-from stoker.refused import Refused
 
-GROUP = "pve"
 _SHOWN = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}
 
 
@@ -45,16 +43,8 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the checks; 1 if one is not good or a node could not be looked at."""
-    with connected(arguments.inventory, arguments.limit) as (reached, lost):
-        nodes = [host for host in reached if GROUP in host.groups]
-        lost = [host for host in lost if GROUP in host.groups]
-        if not nodes and not lost:
-            within = " within the limit" if arguments.limit else ""
-            raise Refused(
-                f"cannot show nodes: {arguments.inventory} has no host in its group {GROUP}"
-                f"{within}; name a node there"
-            )
-        jobs = [gevent.spawn(rows_of, host) for host in nodes]
+    with nodes("nodes", arguments.inventory, arguments.limit) as (reached, lost):
+        jobs = [gevent.spawn(rows_of, host) for host in reached]
         found = [row for job in gevent.joinall(jobs, raise_error=True) for row in job.value]
     found += [Row(host.name, "look", "unreachable", False, "see above") for host in lost]
     if arguments.json:
