@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from stoker.sandbox.node import change, conf, hotplug, networks, running, schema, store, volumes
+from stoker.sandbox.node import (
+    change,
+    conf,
+    hotplug,
+    mounts,
+    networks,
+    running,
+    schema,
+    store,
+    volumes,
+)
 from stoker.sandbox.node.command import Request
 from stoker.sandbox.node.died import BadParameters, Died
 from stoker.sandbox.node.property_string import MOUNT_POINT, parse, render
@@ -91,10 +101,12 @@ def test_property_strings_come_back_in_proxmoxs_order() -> None:
     )
 
 
-def test_a_directory_of_the_node_has_to_be_there(tmp_path: Path) -> None:
-    assert volumes.new_mount_point(200, f"{tmp_path},ro=1,mp=/a", 0) == f"{tmp_path},mp=/a,ro=1"
+def test_a_directory_of_the_node_has_to_be_there_at_a_creation(tmp_path: Path) -> None:
+    keys = {"mp3": volumes.new_mount_point(200, f"{tmp_path},ro=1,mp=/a", 0)}
+    assert keys == {"mp3": f"{tmp_path},mp=/a,ro=1"}
+    mounts.require_sources(keys, 200)
     with pytest.raises(Died, match="directory '/no/such' does not exist"):
-        volumes.new_mount_point(200, "/no/such,mp=/a", 0)
+        mounts.require_sources({**keys, "mp1": "/no/such,mp=/b"}, 200)
 
 
 def test_a_directory_of_the_node_keeps_every_snapshot_away() -> None:

@@ -275,7 +275,7 @@ def test_pvesh_tells_the_same_as_pct(node: NodeShell, ct: str) -> None:
     digest = json.loads(node.good("pvesh", "get", config, "--output-format", "json"))["digest"]
     assert digest == hashlib.sha1(node.good("cat", f"/etc/pve/lxc/{ct}.conf").encode()).hexdigest()
     node.good("pct", "set", ct, "--tags", "gpu b", "--digest", digest)
-    assert "tags: gpu;b\n" in node.good("pct", "config", ct)
+    assert "tags: b;gpu\n" in node.good("pct", "config", ct)
     assert node.good("pveversion").startswith("pve-manager/9.")
 
 

@@ -17,6 +17,7 @@ from . import (
     ha,
     lifecycle,
     mapped,
+    mounts,
     networks,
     property_string,
     running,
@@ -108,6 +109,7 @@ def _fill(request: Request, config: conf.Config, archive: str) -> None:
     for name in keys:
         if re.fullmatch(r"mp\d+", name):
             keys[name] = volumes.new_mount_point(vmid, keys[name], shift)
+    mounts.require_sources(keys, vmid)
     volumes.extract(archive, vmid, shift)
     keys["arch"] = volumes.architecture(vmid)
     print(f"Detected container architecture: {keys['arch']}", flush=True)

@@ -7,6 +7,7 @@ import re
 from typing import List, Mapping, NamedTuple
 
 from . import property_string, volumes
+from .died import Died
 
 
 class MountPoint(NamedTuple):
@@ -32,6 +33,13 @@ def all_of(keys: Mapping[str, str], vmid: int) -> List[MountPoint]:
     """Every mount point of a configuration, in the order of its numbers."""
     names = [name for name in keys if re.fullmatch(r"mp\d+", name)]
     return [resolve(name, keys[name], vmid) for name in sorted(names, key=lambda n: int(n[2:]))]
+
+
+def require_sources(keys: Mapping[str, str], vmid: int) -> None:
+    """Die where a directory to be mounted is not there: that ends a creation."""
+    for point in all_of(keys, vmid):
+        if not os.path.exists(point.source):
+            raise Died(f"directory '{point.source}' does not exist")
 
 
 def make_target(path: str, directory: bool) -> int:

@@ -57,8 +57,6 @@ def new_mount_point(vmid: int, asked: str, shift: int) -> str:
     fields = property_string.parse(asked, property_string.MOUNT_POINT)
     storage, _, size = fields["volume"].partition(":")
     if fields["volume"].startswith("/"):
-        if not os.path.exists(fields["volume"]):
-            raise Died(f"directory '{fields['volume']}' does not exist")
         return property_string.render(fields, property_string.MOUNT_POINT)
     if not size.isdigit():
         return asked
