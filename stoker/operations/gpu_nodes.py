@@ -60,15 +60,15 @@ def present() -> Generator[PyinfraCommand, None, None]:
         yield FunctionCommand(started, [], {})
 
 
-def started(state: Any, node: Any) -> bool:
+def started(state: Any, host: Any) -> bool:
     """What still lacks is told, and is no failure of the node: a GPU that is lost keeps no other
     one from its container, and a container that needs it is refused by name."""
     with suppress(TimeoutError):
         again = StringCommand("systemctl", "restart", "--quiet", BOOT_UNIT)
-        node.run_shell_command(again, _timeout=_START_S)
-    if lacking := node.get_fact(GpuNodesLacking):
+        host.run_shell_command(again, _timeout=_START_S)
+    if lacking := host.get_fact(GpuNodesLacking):
         warned(
-            node,
+            host,
             f"not every GPU can be passed to containers: {lacking}; see journalctl -u {BOOT_UNIT}",
         )
     return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,4 +66,6 @@ def _word(command: Any) -> str:
     if isinstance(command, FileUploadCommand):
         return f"upload {command.dest}"
     assert isinstance(command, FunctionCommand)
+    # pyinfra hands both over by these names, and neither to a function that has other ones.
+    assert {"state", "host"} <= signature(command.function).parameters.keys(), command
     return f"{command.function.__name__} {command.args}"
