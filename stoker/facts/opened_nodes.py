@@ -12,6 +12,7 @@ from pyinfra.api import FactBase, QuoteString, StringCommand
 from stoker.container.opened import HUNG, NO_USER, NOT_TRIED, Opened
 
 _PATIENCE_S = 15
+"""For each path: without persistence each open starts its GPU, and each close ends it."""
 _KINDS = {"device": "device", "file": "file", "other": "other", "none": ""}
 # `<>` would make a file that is not there, so it meets devices only. An open that hangs in the
 # driver cannot be killed: it is left behind, and what it said before names the path.
@@ -53,14 +54,14 @@ true
 
 class OpenedNodes(FactBase[Sequence[dict[str, Any]]]):
     """`stoker.container.opened.Opened` of each path, as plain data for `read`. Nothing is left
-    open. With persistence mode off, opening a GPU starts it, which takes a second or two."""
+    open. With persistence mode off, opening a GPU starts it, which takes seconds."""
 
     @staticmethod
     def default() -> Sequence[dict[str, Any]]:
         return []
 
     def command(self, user: str, paths: Sequence[str]) -> StringCommand:
-        words = (_OPEN, user, str(_PATIENCE_S), *paths)
+        words = (_OPEN, user, str(_PATIENCE_S * len(paths)), *paths)
         return StringCommand("sh", "-c", QuoteString(_READ), "sh", *map(QuoteString, words))
 
     def process(self, output: list[str]) -> Sequence[dict[str, Any]]:

@@ -101,3 +101,8 @@ def test_what_was_not_tried_is_not_taken_for_opened() -> None:
 
 def test_nothing_told_is_nothing_known() -> None:
     assert OpenedNodes.default() == []
+
+
+def test_eight_gpus_that_start_one_after_the_other_have_time_for_that() -> None:
+    command = OpenedNodes().command(user="sglang", paths=[f"/dev/nvidia{n}" for n in range(8)])
+    assert " sglang 120 /dev/nvidia0 " in command.get_raw_value()
