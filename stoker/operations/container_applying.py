@@ -184,16 +184,8 @@ class Course:
 
     def _start_again(self) -> None:
         """What ran before a change that failed runs after it."""
-        if not self.stopped:
-            return
-        try:
+        if self.stopped:
             restarting.start_again(self.host, self.backend)
-        except (OperationError, OSError) as error:
-            self.host.log_styled(
-                f"CT {self.vmid} was stopped and does not start again: {error}",
-                fg="red",
-                log_func=logger.error,
-            )
 
 
 def _there(found: Plan) -> Configuration:

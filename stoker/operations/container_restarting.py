@@ -56,9 +56,15 @@ def start(host: Any, backend: Backend) -> None:
 
 
 def start_again(host: Any, backend: Backend) -> None:
-    """The same where it does not run; it ran before something failed."""
-    if _runs(host, int(host.connector.vmid)) is False:
-        start(host, backend)
+    """The same where it does not run, after something failed that is told by whoever called; that
+    it does not start is only told."""
+    vmid = int(host.connector.vmid)
+    try:
+        if _runs(host, vmid) is False:
+            start(host, backend)
+    except (OperationError, OSError) as error:
+        line = f"CT {vmid} was stopped and does not start again: {error}"
+        host.log_styled(line, fg="red", log_func=logger.error)
 
 
 def _await(host: Any, vmid: int, running: bool) -> None:

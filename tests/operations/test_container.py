@@ -648,6 +648,15 @@ def test_raw_lines_that_fit_stay_and_are_told() -> None:
     assert "CT 200: raw lines pass /dev/nvidia0, with numbers that" in host.said[-1]
 
 
+def test_a_start_that_fails_after_a_failure_hides_it_not() -> None:
+    node = made()
+    node.running.clear()
+    node.fail["start"] = TaskFailed("cannot start CT 200: no")
+    host = ContainerHost(node)
+    container_restarting.start_again(host, node)
+    assert host.said[-1] == ("CT 200 was stopped and does not start again: cannot start CT 200: no")
+
+
 def test_a_container_that_answers_nothing_is_neither_running_nor_stopped() -> None:
     asked: list[float | None] = []
 
