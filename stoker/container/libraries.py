@@ -5,26 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-HOME = "/opt/stoker/driver"
+from stoker.health.driver_folders import CURRENT, VERSION
+
+HOME = str(PurePosixPath(CURRENT).parent)
 """Of ours in a container: a tree a version, `<version>/{lib,bin}`."""
-CURRENT = f"{HOME}/current"
-"""A link to the tree that holds; what reads it never sees half of two."""
 CONF = "/etc/ld.so.conf.d/00-stoker-driver.conf"
 """It sorts first: of two libraries of one name the loader takes that of the directory that was
 named first (measured with glibc 2.36; what has a directory of glibc-hwcaps comes before)."""
 CONF_TEXT = f"{CURRENT}/lib\n"
 NVIDIA_SMI = "/usr/local/bin/nvidia-smi"
-FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current",
-    "/usr/local/nvidia/lib64",
-    "/usr/local/nvidia/lib",
-)
-"""Where packages and NVIDIA's installer put them, on a node and in a container."""
-VERSION = re.compile(r"\d{2,4}(?:\.\d{1,4}){1,3}")
-_FILE = re.compile(rf"(lib[a-zA-Z0-9_+-]+)\.so\.({VERSION.pattern})")
+_FILE = re.compile(rf"(lib[a-zA-Z0-9_+-]+)\.so\.({VERSION})")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from pyinfra.api import FactBase, QuoteString, StringCommand
 
-from stoker.container.libraries import CONF, CONF_TEXT, CURRENT, FOLDERS, HOME, Inside, Library, Use
+from stoker.container.libraries import CONF, CONF_TEXT, HOME, Inside, Library, Use
+from stoker.health.driver_folders import CURRENT, FOLDERS
 from stoker.recovery.machine import STAND_IN
 
 # The loader's cache tells which file of a name comes first; links lead to the version. What is gone

@@ -11,8 +11,6 @@ from stoker.container import parity
 from stoker.container.libraries import (
     CONF,
     CONF_TEXT,
-    CURRENT,
-    FOLDERS,
     HOME,
     NVIDIA_SMI,
     Inside,
@@ -20,6 +18,7 @@ from stoker.container.libraries import (
 )
 from stoker.container.parity import Plan
 from stoker.facts.driver_libraries import INSTALLED, DriverLibraries, uses
+from stoker.health.driver_folders import CURRENT, FOLDERS
 from stoker.operations import driver_scripts, driver_source
 from stoker.operations.once import warned
 from stoker.operations.refusal import refused

@@ -11,19 +11,12 @@ import os
 import re
 import stat
 
-FOLDERS = (
-    "usr/lib/x86_64-linux-gnu",
-    "usr/lib64",
-    "usr/lib",
-    "lib/x86_64-linux-gnu",
-    "usr/lib/x86_64-linux-gnu/nvidia/current",
-    "usr/local/nvidia/lib64",
-    "usr/local/nvidia/lib",
-    # The tree of ours that is in use; those of before lie beside it and are no half upgrade.
-    "opt/stoker/driver/current/lib",
-)
+from stoker.health.driver_folders import CURRENT, FOLDERS, VERSION
+
+# Of ours only the tree that is in use: those of before are no half upgrade.
+_FOLDERS = (*FOLDERS, "/lib/x86_64-linux-gnu", f"{CURRENT}/lib")
 LIBRARIES = ("libcuda", "libnvidia-ml")
-_NAMED = re.compile(r"(libcuda|libnvidia-ml)\.so\.(\d{2,4}(?:\.\d{1,4}){1,3})")
+_NAMED = re.compile(rf"(libcuda|libnvidia-ml)\.so\.({VERSION})")
 _MOST_LINKS = 40
 _MOST_NAMES = 50_000
 
@@ -34,7 +27,7 @@ def versions(root: str) -> dict[str, list[str]]:
     More than one is half an upgrade.
     """
     found: dict[str, set[str]] = {}
-    for folder in FOLDERS:
+    for folder in _FOLDERS:
         real = inside(root, folder)
         for name in _names(real) if real else []:
             named = _NAMED.fullmatch(name)
