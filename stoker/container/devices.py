@@ -122,7 +122,7 @@ def _one(name: str, cards: Sequence[Card]) -> Card:
     if card.driver != DRIVER or card.minor is None:
         raise Refused(
             f"cannot pass GPU {name}: {card.bdf} has no device node, since "
-            f"{_why_none(card)}; see dmesg | grep NVRM on the node"
+            f"{_why_none(card)}; see dmesg | grep NVRM on the node, or name the others"
         )
     return card
 

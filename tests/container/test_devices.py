@@ -36,6 +36,8 @@ def test_a_gpu_that_the_driver_did_not_take_is_refused() -> None:
         devices.chosen(["0000:61:00.0"], [Card("", "0000:61:00.0", None)])
     with pytest.raises(Refused, match="since its driver is nouveau"):
         devices.chosen(["0000:61:00.0"], [Card("", "0000:61:00.0", None, "nouveau")])
+    with pytest.raises(Refused, match=r"no driver; .* or name the others"):
+        devices.chosen("all", [*CARDS, Card("", "0000:61:00.0", None, "")])
 
 
 def test_every_reason_is_told_at_once() -> None:
