@@ -10,11 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+LONGEST = 8192
+"""Characters of one text. One word of a command line takes 128 KiB."""
+
 
 class Strict(BaseModel):
     """A dictionary of the inventory: no unknown keys, no kind taken for another."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, str_max_length=LONGEST)
 
 
 def _tuple(value: Any) -> Any:

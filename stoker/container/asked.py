@@ -65,7 +65,8 @@ def check(hosts: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _problems(data: Mapping[str, Any]) -> Iterator[str]:
     for key, kind in _KINDS.items():
-        yield from _of(key, kind, data.get(key) or {})
+        said = data.get(key)
+        yield from _of(key, kind, {} if said is None else said)
 
 
 def _of(key: str, kind: type[Strict], said: Any) -> list[str]:

@@ -44,7 +44,10 @@ class Configuration:
 
 
 def parse(text: str) -> Configuration:
-    """The configuration in a file's text; a line that means nothing is left out."""
+    """The configuration in a file's text; a line that means nothing is left out. Bytes that are no
+    UTF-8 are surrogates in it, so that the digest is the file's."""
+    digest = hashlib.sha1(text.encode("utf-8", "surrogateescape")).hexdigest()
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     sections: dict[str, dict[str, str]] = {"": {}}
     raw: list[tuple[str, str]] = []
     here = ""
@@ -70,7 +73,7 @@ def parse(text: str) -> Configuration:
         deletes=tuple(key.lstrip("!") for key in deletes if key),
         snapshots=tuple(name for name in sections if name not in ("", PENDING)),
         unfinished=tuple(name for name, keys in sections.items() if "snapstate" in keys),
-        digest=hashlib.sha1(text.encode()).hexdigest(),
+        digest=digest,
     )
 
 

@@ -12,6 +12,7 @@ _UNITS = {"_mib": " of MiB", "_gib": " of GiB", "_s": " of seconds", "_mbps": " 
 _KIND = re.compile(r"\[key\]|constrained-int|dict\[.*\]")
 _KINDS = {
     "int": "is no whole number",
+    "invalid": "is no text",
     "bool": "is neither True nor False",
     "string": "is no text",
     "tuple": "is no list",
@@ -51,6 +52,8 @@ def _sentence(one: Any, kind: str) -> str:
         return str(one["msg"].removeprefix("Value error, "))
     if one["type"] == "greater_than_equal":
         return f"is less than {one['ctx']['ge']}"
+    if one["type"] == "string_too_long":
+        return f"is longer than {one['ctx']['max_length']} characters"
     if one["type"] == "less_than_equal":
         return f"is more than {one['ctx']['le']}"
     sentence = _KINDS.get(kind)

@@ -117,7 +117,7 @@ def lines_for(devices: Sequence[Device], node: Numbering) -> tuple[str, ...]:
 
 def _parts(text: str) -> tuple[list[str], list[str]]:
     """Lines of the main section and all that follows, with their ends."""
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     first = (n for n, line in enumerate(lines) if _SECTION.fullmatch(line.rstrip("\n")))
     cut = next(first, len(lines))
     return lines[:cut], lines[cut:]

@@ -40,5 +40,10 @@ def _change(change: Change) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
-    line = text.rstrip().replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
+    line = "".join(c if c.isprintable() and c != "\\" else _escaped(c) for c in text.rstrip())
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}..."
+
+
+def _escaped(character: str) -> str:
+    """Who may name a container has no say in what a terminal does."""
+    return character.encode("unicode_escape").decode()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from stoker.container import property_string
+from stoker.refused import Refused
 
 LIMITS = {"dev": 256, "mp": 256, "net": 32}
 
@@ -41,6 +42,12 @@ def find(
 
 
 def free(stem: str, taken: Sequence[Collection[str]]) -> str:
-    """The lowest number that none of these has."""
-    names = (f"{stem}{number}" for number in range(LIMITS[stem]))
-    return next(name for name in names if not any(name in one for one in taken))
+    """The lowest number that none of these has. Raises Refused where all are taken."""
+    for number in range(LIMITS[stem]):
+        name = f"{stem}{number}"
+        if not any(name in one for one in taken):
+            return name
+    raise Refused(
+        f"cannot give the container one more {stem}N: {stem}0 to {stem}{LIMITS[stem] - 1} are "
+        "taken, which is all that Proxmox has; take one away"
+    )

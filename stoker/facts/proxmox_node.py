@@ -59,7 +59,8 @@ class NodeLook:
     majors: Mapping[int, str] = field(default_factory=dict)
     """Name of each character major in /proc/devices, NVIDIA's and all others."""
     texts: Mapping[int, str] = field(default_factory=dict)
-    """Configuration files of all containers of the node, templates too."""
+    """Configuration files of all containers of the node, templates too: as they are, with what is
+    no UTF-8 as surrogates."""
     running: frozenset[int] = frozenset()
     missing: tuple[str, ...] = ()
     """Of the paths that were asked for those that are not there."""

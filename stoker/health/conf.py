@@ -27,7 +27,7 @@ def live(text: str) -> Conf:
     """The part of the file that holds now; a line that is nothing is left out."""
     keys: dict[str, str] = {}
     raw = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if _SECTION.fullmatch(line):
             break
         lxc, plain = _RAW.fullmatch(line), _PLAIN.fullmatch(line)

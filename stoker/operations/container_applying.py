@@ -11,6 +11,7 @@ from pyinfra.api import OperationError
 
 from stoker.container.configuration import Configuration
 from stoker.container.wanted import Wanted
+from stoker.health.wording import printable
 from stoker.operations import container_doubts as doubts
 from stoker.operations import container_restarting as restarting
 from stoker.operations import container_showing as showing
@@ -33,7 +34,7 @@ def apply(state: Any, host: Any, wanted: Wanted, access: Access) -> bool:
         Course(Way(host, wanted, access)).run()
     except (OperationError, OSError, Refused) as error:
         for line in str(error).splitlines():
-            host.log_styled(line, fg="red", log_func=logger.error)
+            host.log_styled(printable(line), fg="red", log_func=logger.error)
         return False
     return True
 
@@ -180,7 +181,8 @@ class Course:
     def _tell(self, warnings: Sequence[str]) -> None:
         """What Proxmox warned of although it did it."""
         for line in warnings:
-            self.host.log(f"CT {self.vmid}: Proxmox warns: {line}", log_func=logger.warning)
+            said = f"CT {self.vmid}: Proxmox warns: {printable(line)}"
+            self.host.log(said, log_func=logger.warning)
 
     def _start_again(self) -> None:
         """What ran before a change that failed runs after it."""

@@ -9,6 +9,7 @@ from pyinfra import logger
 
 from stoker.container import showing
 from stoker.container.wanted import Wanted
+from stoker.health.wording import printable
 from stoker.operations.container_planning import Plan
 from stoker.operations.following import say
 from stoker.operations.once import warned
@@ -64,7 +65,7 @@ def told(host: Any, found: Plan, wanted: Wanted) -> None:
 def doubted(host: Any, error: Exception) -> None:
     """Of a run that is not executed yet: what stands in its way as things are now."""
     for line in str(error).splitlines():
-        host.log(f"as it is now: {line}", log_func=logger.warning)
+        host.log(f"as it is now: {printable(line)}", log_func=logger.warning)
 
 
 def require_gpus(found: Plan) -> None:

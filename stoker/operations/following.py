@@ -11,6 +11,7 @@ from pyinfra.api import OperationError
 
 from stoker.diagnosis.secrecy import Hiding
 from stoker.facts.startup import Look, Question, Startup, Tokens
+from stoker.health.wording import printable
 from stoker.operations import from_node, post_mortem
 from stoker.operations.diagnosis import seen
 from stoker.serving.followed import Followed
@@ -79,8 +80,8 @@ def failure(host: Any, unit: Followed, course: Following, dead: bool) -> str:
 
 
 def say(host: Any, text: str) -> None:
-    """A line of the run's log."""
-    host.log(text, log_func=logger.info)
+    """A line of the run's log; what others wrote moves no cursor."""
+    host.log(printable(text, also="\n\t"), log_func=logger.info)
 
 
 def _judge(host: Any, unit: Followed, course: Following) -> Verdict:

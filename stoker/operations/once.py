@@ -5,6 +5,8 @@ from weakref import WeakKeyDictionary
 
 from pyinfra import logger
 
+from stoker.health.wording import printable
+
 _TOLD: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
@@ -13,4 +15,4 @@ def warned(host: Any, sentence: str) -> None:
     told = _TOLD.setdefault(host, set())
     if sentence not in told:
         told.add(sentence)
-        host.log_styled(sentence, fg="yellow", log_func=logger.warning)
+        host.log_styled(printable(sentence, also="\n\t"), fg="yellow", log_func=logger.warning)

@@ -22,9 +22,10 @@ def migrated(node: Node, vmid: int, before: str, after: str) -> None:
 
     Under Proxmox's own lock; the old text stays in /var/lib/stoker/migrated. Raises a ProxmoxError.
     """
-    digest = hashlib.sha1(before.encode()).hexdigest()
+    old, new = (text.encode("utf-8", "surrogateescape") for text in (before, after))
+    digest = hashlib.sha1(old).hexdigest()
     words = ["/usr/bin/python3", "-I", "-c", _REWRITE, str(vmid), digest]
-    ran = node.run(words, stdin=io.BytesIO(after.encode()), timeout=_REWRITE_S)
+    ran = node.run(words, stdin=io.BytesIO(new), timeout=_REWRITE_S)
     if ran.code != 0:
         said = ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or "no message"
         raise _BY_CODE.get(ran.code, errors.ProxmoxError)(

@@ -8,10 +8,12 @@ from typing import Any
 from pyinfra import logger
 from pyinfra.api import FunctionCommand
 
+from stoker.health.wording import printable
+
 
 def _fail(state: Any, host: Any, sentence: str) -> bool:
     for line in sentence.splitlines():
-        host.log_styled(line, fg="red", log_func=logger.error)
+        host.log_styled(printable(line), fg="red", log_func=logger.error)
     return False
 
 

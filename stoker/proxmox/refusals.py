@@ -185,5 +185,6 @@ def unknown(asked: str, why: str) -> TaskUnknown:
 
 
 def one_line(text: str) -> str:
-    """At most 500 characters of it, white space joined."""
-    return " ".join(text.split())[:500]
+    """At most 500 characters of it, white space joined, without what would move a cursor."""
+    joined = " ".join(text.split())[:500]
+    return "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in joined)

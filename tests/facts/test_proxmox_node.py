@@ -120,6 +120,18 @@ def test_containers_are_found_on_every_node_of_the_cluster(
     }
 
 
+def test_a_configuration_comes_as_the_bytes_that_it_is(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script.os, "uname", lambda: SimpleNamespace(nodename="pve1"))
+    put(node / "pve/nodes/pve1/lxc/200.conf", "")
+    data = b"#caf\xe9\r\ncores: 2\r\n"
+    (node / "pve/nodes/pve1/lxc/200.conf").write_bytes(data)
+    (told,) = script.literals(script.configurations)
+    text = ast.literal_eval(told or "")["texts"][200]
+    assert text.encode("utf-8", "surrogateescape") == data
+
+
 @pytest.mark.parametrize(
     ("members", "quorate"),
     [

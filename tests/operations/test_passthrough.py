@@ -177,3 +177,12 @@ def test_why_nothing_was_changed_is_one_of_proxmoxs_errors(
         "cannot replace the raw lines of CT 200 on pve1: it is locked (backup); wait for that to "
         "end"
     )
+
+
+def test_a_file_that_is_no_utf8_is_the_same_file_on_the_way_back() -> None:
+    node, data = Node(), b"#caf\xe9\r\ncores: 2\r\n"
+    text = data.decode("utf-8", "surrogateescape")
+    passthrough.migrated(node, 200, text, text + "dev0: /dev/nvidia0\n")  # type: ignore[arg-type]
+    ((command, stdin),) = node.asked
+    assert command[-1] == hashlib.sha1(data).hexdigest()
+    assert stdin == data + b"dev0: /dev/nvidia0\n"

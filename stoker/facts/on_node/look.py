@@ -148,9 +148,9 @@ def guests(folder: str) -> list[int]:
 
 
 def there(path: str) -> str:
-    """The file's text; empty if there is none (any more)."""
+    """The file's text, from which its bytes can be had again; empty if there is none (any more)."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
             return stream.read()
     except FileNotFoundError:
         return ""
