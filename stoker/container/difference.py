@@ -50,11 +50,6 @@ class Difference:
         """Whether there is nothing to set; a restart may still be due."""
         return not self.changes and not self.growths
 
-    @property
-    def needs_restart(self) -> bool:
-        """Whether some of it, set now or before, comes only with a restart."""
-        return any(c.effect is Effect.RESTART for c in (*self.changes, *self.waiting))
-
 
 def between(
     wanted: Wanted,

@@ -23,7 +23,6 @@ class Form:
     """What a key means that is not there."""
 
 
-_OFF = ("acl", "backup", "quota", "ro", "shared")
 FORMS = {
     "dev": Form("path", {"mode": "0660", "uid": "0", "gid": "0", "deny-write": "0"}),
     "features": Form(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from stoker.container.devices import Device
+from stoker.container.difference import Difference, Effect
 from stoker.container.version import Version
 
 PVE8, PVE9 = Version((5, 2, 4)), Version((6, 1, 10))
@@ -70,3 +71,8 @@ SAID: dict[str, Any] = {
 """What an operator says of it who changes nothing."""
 NEEDED = {"template": "local:vztmpl/d.tar.zst", "storage": "local-zfs", "rootfs_gib": 8}
 """The least that a new one is made with."""
+
+
+def needs_restart(found: Difference) -> bool:
+    """Whether some of it, set now or before, comes only with a restart."""
+    return any(c.effect is Effect.RESTART for c in (*found.changes, *found.waiting))

@@ -63,13 +63,13 @@ def test_each_key_takes_effect_in_its_own_time() -> None:
         Change("net1", None, "name=eth1,bridge=vmbr1", PLUGGED),
         Change("tags", "gpu;lab", "gpu;lab;stoker", NOW),
     )
-    assert found.needs_restart and not found.told
+    assert lab.needs_restart(found) and not found.told
 
 
 def test_in_a_stopped_container_everything_is_at_once() -> None:
     found = of({"features": {"keyctl": True}}, running=False)
     assert [change.effect for change in found.changes] == [NOW]
-    assert not found.needs_restart
+    assert not lab.needs_restart(found)
 
 
 def test_what_is_no_key_to_set_is_told_and_nothing_is_refused() -> None:

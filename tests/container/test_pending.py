@@ -39,14 +39,14 @@ def test_what_is_pending_with_the_right_value_is_not_set_again_and_waits() -> No
         Change("dev0", None, ZERO, RESTART),
         Change("features", "fuse=1", "keyctl=yes,fuse=1", RESTART),
     )
-    assert found.needs_restart
+    assert lab.needs_restart(found)
 
 
 def test_what_holds_and_would_be_changed_by_the_next_start_is_taken_back() -> None:
     for pending, deletes in (({"dev0": ONE}, ()), ({}, ("dev0",))):
         found = of({"dev0": ZERO}, pending, deletes)
         assert found.changes == (Change("dev0", pending.get("dev0"), ZERO, NOW, reverted=True),)
-        assert found.reverts == ("dev0",) and not found.options and not found.needs_restart
+        assert found.reverts == ("dev0",) and not found.options and not lab.needs_restart(found)
 
 
 def test_what_is_pending_otherwise_is_overwritten_and_keeps_what_nobody_declared() -> None:
@@ -105,7 +105,7 @@ def test_what_waits_and_is_nobodys_here_is_told_and_no_reason_to_restart() -> No
         "console: becomes 0 at the next start, which the inventory does not say",
         "tty: goes at the next start, which the inventory does not say",
     )
-    assert found.is_empty and not found.needs_restart
+    assert found.is_empty and not lab.needs_restart(found)
 
 
 _NODES = ("nvidia0", "nvidia1", "nvidia2", "nvidiactl", "fuse")
