@@ -5,7 +5,7 @@ from pyinfra.api import DeployError, deploy
 
 from stoker.container.wanted import Wanted
 from stoker.operations import container as operations
-from stoker.operations import container_access
+from stoker.operations.container import access
 from stoker.refused import Refused
 
 
@@ -18,7 +18,7 @@ def container() -> None:
         return
     try:
         wanted = Wanted.of(said, host.data.get("container_defaults"))
-        access = container_access.of(host)
+        way = access.of(host)
     except Refused as error:
         raise DeployError(str(error)) from error
-    operations.present(name="Make the container what is declared", wanted=wanted, access=access)
+    operations.present(name="Make the container what is declared", wanted=wanted, access=way)

@@ -10,7 +10,7 @@ from pyinfra.api import DeployError, deploy
 from pyinfra.api.host import Host
 
 from stoker.container import asked, wanted
-from stoker.operations import container_access
+from stoker.operations.container import access
 from stoker.refused import Refused
 from stoker.serving import hostdata
 from stoker.serving.checking import wished
@@ -19,7 +19,7 @@ from stoker.serving.checking import wished
 SITE = Path()
 _KEYS = (
     *(*hostdata.KEYS, *hostdata.PLACE),
-    *(*wanted.KEYS, *asked.KEYS, container_access.KEY),
+    *(*wanted.KEYS, *asked.KEYS, access.KEY),
 )
 
 
@@ -39,7 +39,7 @@ def _check(data: dict[str, dict[str, Any]]) -> None:
     """Raises `Refused` with every problem of every host, whoever finds it."""
     found: list[str] = []
     of_site = partial(hostdata.check, SITE)
-    for check in (of_site, wanted.check, asked.check, container_access.check):
+    for check in (of_site, wanted.check, asked.check, access.check):
         try:
             check(data)
         except Refused as error:

@@ -4,8 +4,8 @@ from pyinfra import host
 from pyinfra.api import DeployError, deploy
 
 from stoker.container.wanted import Wanted
-from stoker.operations import container_access
 from stoker.operations import gpus as operations
+from stoker.operations.container import access
 from stoker.refused import Refused
 
 
@@ -17,7 +17,7 @@ def gpus() -> None:
         return
     try:
         wanted = Wanted.of(said, host.data.get("container_defaults"))
-        access = container_access.of(host)
+        way = access.of(host)
     except Refused as error:
         raise DeployError(str(error)) from error
     if wanted.gpus:
@@ -25,5 +25,5 @@ def gpus() -> None:
             name="Open the GPUs as the service user",
             wanted=wanted,
             account=host.data.get("service_user", "sglang"),
-            access=access,
+            access=way,
         )

@@ -11,8 +11,8 @@ from pyinfra.api.command import PyinfraCommand
 from stoker.container import devices, opened
 from stoker.container.wanted import Wanted
 from stoker.facts.opened_nodes import OpenedNodes, read
-from stoker.operations import container_restarting as restarting
-from stoker.operations.container_node import Way
+from stoker.operations.container import restarting
+from stoker.operations.container.node import Way
 from stoker.operations.following import say
 from stoker.operations.refusal import refused
 from stoker.proxmox.access import Access

@@ -10,9 +10,11 @@ from stoker.container.version import Version
 from stoker.container.wanted import Wanted
 from stoker.facts.servers import AskedServers
 from stoker.facts.switch import Switch, SwitchState
-from stoker.operations import container, container_awaiting, container_node, container_restarting
-from stoker.operations.container_applying import apply
-from stoker.operations.container_node import Way
+from stoker.operations import container
+from stoker.operations.container import awaiting, restarting
+from stoker.operations.container import node as container_node
+from stoker.operations.container.applying import apply
+from stoker.operations.container.node import Way
 from stoker.pct.errors import Busy, TimedOut
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import (
@@ -51,7 +53,7 @@ def _node(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(container_node.opening, "backend", backend)
     monkeypatch.setattr(Way, "look", lambda way: way.host.connector.node.look(None))
-    for module in (container_awaiting, container_restarting):
+    for module in (awaiting, restarting):
         monkeypatch.setattr(module, "LOOK_S", 0)
 
 
@@ -653,7 +655,7 @@ def test_a_start_that_fails_after_a_failure_hides_it_not() -> None:
     node.running.clear()
     node.fail["start"] = TaskFailed("cannot start CT 200: no")
     host = ContainerHost(node)
-    container_restarting.start_again(host, node)
+    restarting.start_again(host, node)
     assert host.said[-1] == ("CT 200 was stopped and does not start again: cannot start CT 200: no")
 
 
@@ -665,8 +667,8 @@ def test_a_container_that_answers_nothing_is_neither_running_nor_stopped() -> No
         raise TimedOut("it took too long")
 
     host = SimpleNamespace(connector=SimpleNamespace(node=SimpleNamespace(run=run)))
-    assert container_restarting._runs(host, 200) is None
-    assert asked == [container_restarting.ANSWER_S]
+    assert restarting._runs(host, 200) is None
+    assert asked == [restarting.ANSWER_S]
 
 
 def test_a_host_without_a_node_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from stoker.container.wanted import Wanted
 from stoker.facts import proxmox_node
 from stoker.facts.opened_nodes import OpenedNodes
 from stoker.facts.proxmox_node import NodeLook
-from stoker.operations import container_restarting as restarting
 from stoker.operations import gpus
-from stoker.operations.container_node import Way
+from stoker.operations.container import restarting
+from stoker.operations.container.node import Way
 from stoker.proxmox.access import Access
 from tests.container.cards import CARDS, FIRST, NUMBERS
 from tests.operations.hosts import FakeHost, here, words

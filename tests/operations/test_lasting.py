@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stoker.operations.container_awaiting import AT_WORK
-from stoker.operations.container_node import LASTING
+from stoker.operations.container.awaiting import AT_WORK
+from stoker.operations.container.node import LASTING
 
 # systemd puts the value of a variable in the place of `${NAME}`, and `$` in that of `$$`, in the
 # words of a service; this stand-in for it refuses to be given any.

@@ -1,6 +1,6 @@
 """What an error leaves open: whether that which was asked for is done all the same."""
 
-from stoker.operations.container_planning import Plan
+from stoker.operations.container.planning import Plan
 from stoker.proxmox.errors import Changed, Locked, NodeOffline, ProxmoxError, TaskUnknown
 
 

@@ -8,9 +8,9 @@ from pyinfra.api.command import PyinfraCommand
 from pyinfra.context import ctx_host
 
 from stoker.container.wanted import Wanted
-from stoker.operations import container_showing as showing
-from stoker.operations.container_applying import apply
-from stoker.operations.container_node import Way, reached
+from stoker.operations.container import showing
+from stoker.operations.container.applying import apply
+from stoker.operations.container.node import Way, reached
 from stoker.operations.refusal import refused
 from stoker.proxmox.access import Access
 from stoker.refused import Refused

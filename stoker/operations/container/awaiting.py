@@ -8,8 +8,8 @@ from typing import Any
 import gevent
 from pyinfra.api import OperationError
 
-from stoker.operations.container_node import Way
-from stoker.operations.container_planning import CREATING, Plan
+from stoker.operations.container.node import Way
+from stoker.operations.container.planning import CREATING, Plan
 from stoker.operations.following import PROGRESS_S, say
 
 LOOK_S = 2

@@ -10,7 +10,7 @@ from pyinfra import logger
 from stoker.container import showing
 from stoker.container.wanted import Wanted
 from stoker.health.wording import printable
-from stoker.operations.container_planning import Plan
+from stoker.operations.container.planning import Plan
 from stoker.operations.following import say
 from stoker.operations.once import warned
 from stoker.refused import Refused

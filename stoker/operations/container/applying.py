@@ -12,13 +12,10 @@ from pyinfra.api import OperationError
 from stoker.container.configuration import Configuration
 from stoker.container.wanted import Wanted
 from stoker.health.wording import printable
-from stoker.operations import container_doubts as doubts
-from stoker.operations import container_restarting as restarting
-from stoker.operations import container_showing as showing
-from stoker.operations import container_snapshotting as snapshotting
-from stoker.operations.container_awaiting import await_free, telling
-from stoker.operations.container_node import Way
-from stoker.operations.container_planning import Plan
+from stoker.operations.container import doubts, restarting, showing, snapshotting
+from stoker.operations.container.awaiting import await_free, telling
+from stoker.operations.container.node import Way
+from stoker.operations.container.planning import Plan
 from stoker.operations.following import say
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import AlreadySo, ProxmoxError

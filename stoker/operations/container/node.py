@@ -8,7 +8,7 @@ from stoker.container.wanted import Wanted
 from stoker.facts import proxmox_node
 from stoker.facts.proxmox_node import NodeLook
 from stoker.operations import passthrough
-from stoker.operations.container_planning import Plan, plan
+from stoker.operations.container.planning import Plan, plan
 from stoker.pct.client import Result
 from stoker.proxmox import opening
 from stoker.proxmox.access import Access
