@@ -21,7 +21,7 @@ from stoker.facts.driver_libraries import INSTALLED, DriverLibraries, uses
 from stoker.health.driver_folders import CURRENT, FOLDERS
 from stoker.operations import driver_scripts, driver_source
 from stoker.operations.once import warned
-from stoker.operations.refusal import refused
+from stoker.operations.refusal import failed
 from stoker.refused import Refused
 
 _ASK_S = 30
@@ -44,7 +44,7 @@ def carried_out(state: Any, host: Any, work: Work) -> bool:
     try:
         using = _done(host, work)
     except (Refused, OperationError, OSError) as error:
-        return bool(refused(error).execute(state, host, {}))
+        return failed(host, error)
     host.log(f"the driver's libraries are of {work.loaded} now, as its node's module is")
     for sentence in parity.still_used(using, work.loaded):
         warned(host, sentence)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from pyinfra import host, logger, state
+from pyinfra import host, state
 from pyinfra.api import FunctionCommand, OperationError, operation
 from pyinfra.api.command import PyinfraCommand
 
@@ -14,7 +14,7 @@ from stoker.facts.opened_nodes import OpenedNodes, read
 from stoker.operations.container import restarting
 from stoker.operations.container.node import Way
 from stoker.operations.following import say
-from stoker.operations.refusal import refused
+from stoker.operations.refusal import failed, refused
 from stoker.proxmox.access import Access
 from stoker.refused import Refused
 
@@ -81,9 +81,7 @@ def restarted(state: Any, host: Any, wanted: Wanted, account: str, access: Acces
         if seen.wrong:
             raise OperationError("\n".join(seen.wrong))
     except (OperationError, OSError, Refused) as error:
-        for line in str(error).splitlines():
-            host.log_styled(line, fg="red", log_func=logger.error)
-        return False
+        return failed(host, error)
     return True
 
 

@@ -11,10 +11,15 @@ from pyinfra.api import FunctionCommand
 from stoker.health.wording import printable
 
 
-def _fail(state: Any, host: Any, sentence: str) -> bool:
-    for line in sentence.splitlines():
+def failed(host: Any, sentence: object) -> bool:
+    """False, once it is told: what a function command gives back for its host to fail."""
+    for line in str(sentence).splitlines():
         host.log_styled(printable(line), fg="red", log_func=logger.error)
     return False
+
+
+def _fail(state: Any, host: Any, sentence: str) -> bool:
+    return failed(host, sentence)
 
 
 def refused(sentence: object) -> FunctionCommand:

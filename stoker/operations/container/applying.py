@@ -17,6 +17,7 @@ from stoker.operations.container.awaiting import await_free, telling
 from stoker.operations.container.node import Way
 from stoker.operations.container.planning import Plan
 from stoker.operations.following import say
+from stoker.operations.refusal import failed
 from stoker.proxmox.access import Access
 from stoker.proxmox.errors import AlreadySo, ProxmoxError
 from stoker.refused import Refused
@@ -30,9 +31,7 @@ def apply(state: Any, host: Any, wanted: Wanted, access: Access) -> bool:
         host.connector.hold()
         Course(Way(host, wanted, access)).run()
     except (OperationError, OSError, Refused) as error:
-        for line in str(error).splitlines():
-            host.log_styled(printable(line), fg="red", log_func=logger.error)
-        return False
+        return failed(host, error)
     return True
 
 

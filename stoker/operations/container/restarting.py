@@ -10,6 +10,7 @@ from pyinfra.api import OperationError, StringCommand
 from stoker.facts.servers import AskedServers
 from stoker.operations.following import say
 from stoker.operations.putting_back import left_by_a_run
+from stoker.operations.refusal import failed
 from stoker.operations.starting import take_down
 from stoker.pct.errors import PctError, Stopped
 from stoker.proxmox.backend import Backend
@@ -63,8 +64,7 @@ def start_again(host: Any, backend: Backend) -> None:
         if _runs(host, vmid) is False:
             start(host, backend)
     except (OperationError, OSError) as error:
-        line = f"CT {vmid} was stopped and does not start again: {error}"
-        host.log_styled(line, fg="red", log_func=logger.error)
+        failed(host, f"CT {vmid} was stopped and does not start again: {error}")
 
 
 def _await(host: Any, vmid: int, running: bool) -> None:
