@@ -66,7 +66,7 @@ unit-rest:
 # What looks at this machine's own processes goes first, by itself. Of the rest the first computes
 # and the others mostly wait, so they go at once: never more than one real SGLang container.
 SERVING := tests/sandbox/test_debian_13.py tests/sandbox/test_main_job.py
-RECOVERING := tests/sandbox/test_recovery.py
+RECOVERING := tests/sandbox/test_recovery.py $(addprefix tests/sandbox/test_,container.py passthrough.py driver_parity.py)
 sandbox-test: $(VENV)/.tests ## the same on real containers, with a real SGLang
 	$(BIN)/pytest -q -m sandbox tests/recovery
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going sandbox-serving sandbox-recovery sandbox-rest
