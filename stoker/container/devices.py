@@ -95,8 +95,8 @@ def wanted(
     if missing:
         raise Refused(
             f"cannot pass the GPUs: the node has no {', '.join(missing)}; "
-            f"{BOOT_UNIT} makes them: run deploy.py for the node too, or look at "
-            f"journalctl -u {BOOT_UNIT} there"
+            f"{BOOT_UNIT} makes them: run deploy.py for the node too, without gpu_nodes: False in "
+            f"its node_settings, or look at journalctl -u {BOOT_UNIT} there"
         )
     if capabilities:
         needed += sorted(path for path in paths if path.startswith(CAPABILITIES))

@@ -77,7 +77,8 @@ def test_a_missing_node_is_no_smaller_list() -> None:
         devices.wanted([FIRST], there)
     assert str(error.value) == (
         "cannot pass the GPUs: the node has no /dev/nvidia-uvm, /dev/nvidia-uvm-tools; "
-        "stoker-gpu-nodes.service makes them: run deploy.py for the node too, or look at "
+        "stoker-gpu-nodes.service makes them: run deploy.py for the node too, without gpu_nodes: "
+        "False in its node_settings, or look at "
         "journalctl -u stoker-gpu-nodes.service there"
     )
 

@@ -99,12 +99,11 @@ class Lab:
         assert (run.rc, run.changed) == (0, 0), run.text
 
     def refused(self, *parts: str) -> str:
-        """A deploy that fails, with these parts in one of its lines; that line."""
+        """A deploy that fails, with all these parts in one of its lines; what it said."""
         run = self.deploy()
         assert run.rc != 0, run.text
-        found = [line for line in run.text.splitlines() if all(part in line for part in parts)]
-        assert found, run.text
-        return found[-1]
+        assert any(all(part in line for part in parts) for line in run.text.splitlines()), run.text
+        return run.text
 
     def node(self, command: str, check: bool = True) -> str:
         return self.site.node(command, check).stdout
@@ -318,8 +317,12 @@ def test_on_proxmox_8_a_further_gpu_waits_for_a_restart(at: Lab) -> None:
 
 def raw_lines(at: Lab) -> str:
     """Those that a deploy tells to write where there is no devN."""
-    at.refused(f"cannot pass the GPUs to CT {VMID}: pve-container 5.0.6 of its node has no devN")
-    lines = re.findall(r"lxc\.(?:cgroup2|mount)\..*", at.deploy().text)
+    at.say(OTHER, gpus=at.uuids[1:])
+    no_devices = "pve-container 5.0.6 of its node has no devN"
+    told = at.refused(f"cannot pass the GPUs to CT {VMID}: {no_devices}")
+    assert f"cannot pass GPUs to the new CT {OTHER}: pve-container of its node is 5.0.6" in told
+    at.forget(OTHER)
+    lines = re.findall(r"lxc\.(?:cgroup2|mount)\..*", told)
     return "\n".join(dict.fromkeys(lines))
 
 
