@@ -56,7 +56,8 @@ tokens as a real one.
 _NOTHING = f"""
 **Nothing to do.** The same run again; the same without the data `container`; and with the roles
 that look after the servers alone, as before Stoker knew containers. In turn, {unchanged.ROUNDS}
-rounds, whose median is told; a difference is taken within a round. Processor time is that of the
+rounds, every other one in the opposite order; a difference is taken within a round, and told is the
+median. Processor time is that of the
 node and all its containers, and of the controller.
 """
 _ABOUT = (

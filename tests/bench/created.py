@@ -33,7 +33,7 @@ done
 
 def measured(eight: Eight, say: Callable[[str], None]) -> list[Way]:
     """Each way in turn, from no container to all of them up: of ours the slower run, of others the
-    faster. They are there before, and gone after."""
+    faster. They are there before, and after."""
     declared = _shapes(eight)
     script = by_hand(eight)
     runs = []
@@ -43,7 +43,6 @@ def measured(eight: Eight, say: Callable[[str], None]) -> list[Way]:
         say(f"    {runs[-1].name}: {runs[-1].seconds:.1f} s, {runs[-1].said}")
         if _shapes(eight) != declared:
             raise Refused(f"cannot compare {runs[-1].name}: it made other containers")
-    eight.remove()
     ours = [way for way in runs if way.name == OURS]
     return [*ways.medians(ours), *ways.cheapest(way for way in runs if way.name != OURS)]
 
