@@ -190,6 +190,14 @@ def test_every_node_is_made_with_the_numbers_of_today(tmp_path: Path) -> None:
 
 
 @needs_mknod
+def test_a_lock_that_cannot_be_opened_keeps_no_node_away(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    (tmp_path / "run/lock/stoker/gpu.lock").mkdir(parents=True)
+    assert tree.run()[0] == 0
+    assert tree.nodes() == EVERY
+
+
+@needs_mknod
 def test_an_old_number_and_an_empty_file_are_replaced_and_the_rest_stays(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     tree.run()

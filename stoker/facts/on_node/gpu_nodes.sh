@@ -145,7 +145,8 @@ capabilities() {
 
 # A recovery takes modules away and brings them back under this lock.
 locked() {
-    mkdir -p -- "${gpu_lock%/*}" && exec 9>>"$gpu_lock" || return 0
+    # A redirection of `exec` itself that fails would end the shell.
+    mkdir -p -- "${gpu_lock%/*}" && command exec 9>>"$gpu_lock" || return 0
     flock -w 90 9 || { lacks "a recovery is under way, see $gpu_lock" && return 1; }
     printf '{"who": "stoker-gpu-nodes.service", "since": "%s", "pid": %d}' \
         "$(date '+%Y-%m-%d %H:%M:%S %Z')" $$ >"$gpu_lock"
