@@ -113,7 +113,7 @@ def _every(cards: Sequence[Card]) -> tuple[Card, ...]:
 def _one(name: str, cards: Sequence[Card]) -> Card:
     card = next((card for card in cards if name in (card.uuid, card.bdf)), None)
     if card is None:
-        raise Refused(f"cannot pass GPU {name}: {_there(cards)}; name one of these")
+        raise Refused(f"cannot pass GPU {name}: {_there(cards)}; {_instead(name, cards)}")
     if card.driver == "vfio-pci":
         raise Refused(
             f"cannot pass GPU {name}: vfio-pci has {card.bdf}, so it is for a VM; take it out of "
@@ -125,6 +125,17 @@ def _one(name: str, cards: Sequence[Card]) -> Card:
             f"{_why_none(card)}; see dmesg | grep NVRM on the node, or name the others"
         )
     return card
+
+
+def _instead(name: str, cards: Sequence[Card]) -> str:
+    """What to do where no GPU is known by that name. Without persistence the driver knows a GPU's
+    UUID only once something has opened it."""
+    closed = any(card.driver == DRIVER and not card.uuid for card in cards)
+    if name.startswith("GPU-") and closed:
+        return (
+            "run nvidia-smi -L on the node, which opens each, and run again, or name one of these"
+        )
+    return "name one of these"
 
 
 def _there(cards: Sequence[Card]) -> str:

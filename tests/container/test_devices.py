@@ -24,6 +24,18 @@ def test_an_unknown_gpu_is_refused_with_those_that_are_there() -> None:
     )
 
 
+def test_a_uuid_that_the_driver_does_not_know_yet_is_refused_with_the_way_to_know_it() -> None:
+    closed = Card("", "0000:21:00.0", 1)
+    with pytest.raises(Refused) as error:
+        devices.chosen([SECOND.uuid], [FIRST, closed])
+    assert str(error.value).endswith(
+        "UUID not known at 0000:21:00.0; run nvidia-smi -L on the node, which opens each, and run "
+        "again, or name one of these"
+    )
+    with pytest.raises(Refused, match=r"0000:41:00\.0 \(its driver is vfio-pci\); name one"):
+        devices.chosen([SECOND.uuid], [FIRST, OF_A_VM])
+
+
 def test_a_gpu_of_a_vm_is_refused() -> None:
     with pytest.raises(Refused, match=r"vfio-pci has 0000:41:00\.0, so it is for a VM"):
         devices.chosen(["0000:41:00.0"], [*CARDS, OF_A_VM])
