@@ -437,6 +437,24 @@ def test_what_fails_while_it_is_stopped_leaves_it_started_as_it_was(act: str) ->
     assert node.cts[200].pending == {}
 
 
+def test_bind_mounts_that_cannot_be_put_back_do_not_hide_why_there_is_no_snapshot() -> None:
+    node = made()
+    host = ContainerHost(node)
+    node.fail["snapshot"] = TaskFailed("cannot take snapshot: Proxmox says: out of space")
+    snapshot = node.snapshot
+
+    def fails(*words: Any) -> Any:
+        node.fail["set"] = Rejected("cannot set mp0: Proxmox says: no quorum")
+        return snapshot(*words)
+
+    node.snapshot = fails  # type: ignore[method-assign]
+    assert not done(host, **{**NEW, **KEYCTL}, allow_restart=True, snapshot=True)
+    assert host.said[-2:] == [
+        "cannot take snapshot: Proxmox says: out of space",
+        "and mp0 could not be put back: cannot set mp0: Proxmox says: no quorum",
+    ]
+
+
 def test_a_snapshot_that_cannot_be_is_refused_before_anything_is_stopped() -> None:
     said = {**NEW, **KEYCTL, "allow_restart": True, "snapshot": True}
     node = made()

@@ -78,17 +78,30 @@ def _is_declared(key: str, value: str, mount: Mount) -> bool:
 
 
 def take(backend: Backend, vmid: int, actual: Configuration, mounts: Sequence[Mount]) -> str:
-    """Its name. Raises what the backend raises; the bind mounts are back in any case."""
+    """Its name. Raises what the backend raises; the bind mounts are put back in any case, and a
+    second error is a further line of the first."""
     name = _name(actual.snapshots)
     out = binds(actual.keys, mounts)
     if out:
         backend.set(vmid, {}, delete=tuple(sorted(out)), digest=actual.digest)
     try:
         backend.snapshot(vmid, name, DESCRIPTION)
-    finally:
+    except BaseException as error:
+        _put_back(backend, vmid, out, error)
+        raise
+    if out:
+        backend.set(vmid, out)
+    return name
+
+
+def _put_back(backend: Backend, vmid: int, out: Mapping[str, str], error: BaseException) -> None:
+    """After this error, which says so where it does not work."""
+    try:
         if out:
             backend.set(vmid, out)
-    return name
+    except OSError as second:
+        missing = ", ".join(sorted(out))
+        error.args = (f"{error}\nand {missing} could not be put back: {second}",)
 
 
 def expired(names: Sequence[str], kept: int) -> tuple[str, ...]:
