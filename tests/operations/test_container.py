@@ -1,9 +1,13 @@
 """A container is made, adopted, changed and restarted; a run begins where the last one ended."""
 
+import shlex
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyinfra.api import StringCommand
 from pyinfra.context import ctx_host
 
 from stoker.container.version import Version
@@ -687,6 +691,25 @@ def test_a_container_that_answers_nothing_is_neither_running_nor_stopped() -> No
     host = SimpleNamespace(connector=SimpleNamespace(node=SimpleNamespace(run=run)))
     assert restarting._runs(host, 200) is None
     assert asked == [restarting.ANSWER_S]
+
+
+def test_a_container_without_systemd_is_not_waited_for(tmp_path: Path) -> None:
+    node = made()
+    node.running.clear()
+    host = ContainerHost(node)
+    (tmp_path / "sh").symlink_to("/bin/sh")
+
+    def run(command: StringCommand, **_: Any) -> tuple[bool, Any]:
+        host.done.append("asked")
+        words = shlex.split(command.get_raw_value())
+        ran = subprocess.run(
+            words, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+        )
+        return ran.returncode == 0, SimpleNamespace(stdout=ran.stdout, stderr=ran.stderr)
+
+    host.run_shell_command = run  # type: ignore[method-assign]
+    restarting.start(host, node)
+    assert (host.done, host.said) == (["asked"], ["starting CT 200"])
 
 
 def test_a_host_without_a_node_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import gevent
 from pyinfra import logger
-from pyinfra.api import OperationError, StringCommand
+from pyinfra.api import OperationError, QuoteString, StringCommand
 
 from stoker.facts.servers import AskedServers
 from stoker.operations.following import say
@@ -23,6 +23,11 @@ STATE_S = 120
 READY_S = 120
 """For the container's own systemd; a service that waits for a network gives up after 90 s."""
 _READY = ("running", "degraded", "maintenance")
+_NO_SYSTEMD = "no systemctl"
+_STATE = f"""
+command -v systemctl >/dev/null || {{ echo {_NO_SYSTEMD}; exit 0; }}
+exec systemctl is-system-running --wait
+"""
 
 
 def stop(host: Any, backend: Backend, timeout_s: int) -> None:
@@ -91,8 +96,9 @@ def _runs(host: Any, vmid: int) -> bool | None:
 
 
 def _await_systemd(host: Any, vmid: int) -> None:
-    """Until it has started what it starts at boot, or has had its time for that."""
-    ask = StringCommand("systemctl", "is-system-running", "--wait")
+    """Until it has started what it starts at boot, or has had its time for that. Of another init
+    nobody tells that."""
+    ask = StringCommand("sh", "-c", QuoteString(_STATE))
     ends = time.monotonic() + READY_S
     said = "nothing"
     while (left := ends - time.monotonic()) > 0:
@@ -100,7 +106,7 @@ def _await_systemd(host: Any, vmid: int) -> None:
             _, output = host.run_shell_command(ask, _timeout=max(1, int(left)))
         except TimeoutError:
             break
-        if output.stdout.strip() in _READY:
+        if output.stdout.strip() in (*_READY, _NO_SYSTEMD):
             return
         # Right after the start systemd is not to be talked to yet.
         said = output.stdout.strip() or output.stderr.strip() or said
