@@ -32,14 +32,16 @@ class Answers:
         """The `data`; Garbled if there is none."""
         try:
             return json.loads(response.content)["data"]
-        except (ValueError, KeyError, TypeError):
-            raise Garbled(refusals.one_line(response.text)[:80]) from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            # Not its `text`, for which requests guesses an encoding.
+            page = response.content[:400].decode("utf-8", "replace")
+            raise Garbled(refusals.one_line(page)[:80]) from None
 
     def loads_errors(self, response: requests.Response) -> dict[str, Any]:
         """`message` and `errors` (of each parameter) of an answer that is an error."""
         try:
             body = json.loads(response.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"page": response.content.lstrip().startswith(b"<")}
         return body if isinstance(body, dict) else {}
 

@@ -19,6 +19,7 @@ from stoker.proxmox import answers, dropped, login, tasks, tls
 from stoker.proxmox.access import Access
 from stoker.proxmox.backend import VOLUME_S, Warnings
 from stoker.proxmox.errors import ProxmoxError, Unauthorized
+from stoker.proxmox.within import within
 
 CONNECT_S = 10.0
 AGAIN_S = (0.1, 0.5, 2.0)
@@ -108,7 +109,9 @@ class Session:
         self, method: str, path: str, params: Mapping[str, Any], asked: str, needs: str
     ) -> Any:
         wrote = False
-        try:
+
+        def ask() -> Any:
+            nonlocal wrote
             session = self._open()
             wrote = method != "GET"
             self._without_idle(session, wrote)
@@ -116,6 +119,10 @@ class Session:
             api = ProxmoxResource(base_url=base, session=session, serializer=answers.Answers())
             resource = api(path.strip("/"))
             return getattr(resource, method.lower())(**params)
+
+        limit_s = self.access.timeout_s
+        try:
+            return within(min(CONNECT_S, limit_s) + limit_s, ask)
         except ResourceException as error:
             raise answers.refusal(error, self.access, asked, wrote, needs) from None
         except answers.Garbled as error:

@@ -78,7 +78,7 @@ class Ticket(AuthBase):
         try:
             given: dict[str, Any] = answer.json()["data"]
             complete = bool(given["ticket"] and given["CSRFPreventionToken"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             complete = False
         if not complete:
             raise Unreachable(f"{who}: its answer is none of Proxmox; is a proxy in between?")

@@ -39,8 +39,12 @@ def _from_environment(access: Access) -> str:
 def _from_file(access: Access) -> str:
     path = Path(access.secret_file).expanduser()
     try:
-        with path.open(encoding="utf-8") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        # A pipe would be waited for.
+        with open(path, encoding="utf-8", opener=_at_once) as file:
+            found = os.fstat(file.fileno()).st_mode
+            mode = stat.S_IMODE(found)
+            if not stat.S_ISREG(found):
+                raise _unusable(access, f"{path} is no file; write the secret alone in one")
             if mode & 0o077:
                 raise _unusable(access, f"others can read {path} (mode {mode:04o}); chmod 600 it")
             return file.read(4096)
@@ -52,6 +56,10 @@ def _from_file(access: Access) -> str:
         raise _unusable(
             access, f"{path} cannot be read ({error.strerror}); write the secret there, mode 0600"
         ) from None
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _unusable(access: Access, why: str) -> Unauthorized:

@@ -1,5 +1,6 @@
 """Whether Proxmox is who it says, and why not, in words. Nothing turns this off."""
 
+import errno
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,8 @@ def authorities(access: Access) -> str:
         return paths.cafile or paths.capath or "/etc/ssl/certs/ca-certificates.crt"
     path = Path(access.ca_file).expanduser()
     try:
+        if path.exists() and not path.is_file():
+            raise IsADirectoryError(errno.EISDIR, "it is no file")
         ssl.create_default_context(cafile=str(path))
     except ssl.SSLError:
         why = f"{path} (proxmox.ca_file) has no certificate"

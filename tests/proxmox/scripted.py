@@ -24,6 +24,8 @@ class Scripted:
         self.answers: list[Answer] = []
         self.requests: list[str] = []
         self.connections = 0
+        self.pause_s = 0.0
+        """Before each byte of an answer."""
         self.host = host
         self._context = context
         self._over = threading.Event()
@@ -69,8 +71,17 @@ class Scripted:
             self._over.wait(10)
         if not given:
             return False
-        link.sendall(given)
+        self._send(link, given)
         return b"Content-Length: 99999" not in given
+
+    def _send(self, link: socket.socket, given: bytes) -> None:
+        if not self.pause_s:
+            link.sendall(given)
+            return
+        for byte in given:
+            link.sendall(bytes([byte]))
+            if self._over.wait(self.pause_s):
+                return
 
 
 @contextlib.contextmanager

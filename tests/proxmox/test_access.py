@@ -1,13 +1,15 @@
 """The host data `proxmox`, and where the secret is found."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stoker.proxmox.access import Access
-from stoker.proxmox.errors import Unauthorized
+from stoker.proxmox.errors import Unauthorized, Unreachable
 from stoker.proxmox.secret import secret
+from stoker.proxmox.tls import authorities
 from stoker.refused import Refused
 
 TOKEN = {
@@ -83,6 +85,14 @@ def test_the_secret_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("STOKER_TOKEN", "one\n")
     assert secret(access) == "one"
     assert "one" not in repr(access)
+
+
+def test_a_pipe_is_no_secret_file_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(Unauthorized, match="pipe is no file; write the secret alone in one"):
+        secret(Access.of(without("secret_env", secret_file=str(tmp_path / "pipe"))))
+    with pytest.raises(Unreachable, match=r"pipe \(proxmox.ca_file\) cannot be read"):
+        authorities(Access.of({**TOKEN, "ca_file": str(tmp_path / "pipe")}))
 
 
 def test_a_secret_file_of_ones_own_is_read(tmp_path: Path) -> None:

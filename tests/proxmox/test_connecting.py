@@ -118,11 +118,23 @@ def test_what_has_no_answer_is_given_up(
     assert server.connections == 1
 
 
+@pytest.mark.parametrize(("method", "kind"), [("GET", Unreachable), ("PUT", TaskUnknown)])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(
+    server: Scripted, there: Session, method: str, kind: type[Exception]
+) -> None:
+    server.answers, server.pause_s = [GOOD], 0.05
+    error = failure(hasty(there), method)
+    assert type(error) is kind
+    assert "did not answer within 0.1 s" in str(error)
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
         (PAGE, "answers what is not Proxmox's (<html>Welcome</html>)"),
         (answer("[]"), "answers what is not Proxmox's"),
+        (answer("[" * 200_000), "answers what is not Proxmox's"),
+        (answer("<html>\x1b[2Jx "), "answers what is not Proxmox's (<html>·[2Jx)"),
         (answer("<html>Bad Gateway</html>", "502 Bad Gateway"), "answers 502"),
         (answer("", "504 Gateway Timeout"), "answers 504"),
         (answer("<html>none</html>", "404 Not Found"), "answers 404"),
