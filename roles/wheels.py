@@ -3,10 +3,13 @@
 from pathlib import Path
 
 from pyinfra import host, inventory
-from pyinfra.api import deploy
+from pyinfra.api import DeployError, deploy
+from pyinfra.api.host import Host
 
+from stoker.container.wanted import Wanted
 from stoker.operations import barrier, containers
 from stoker.operations import wheels as operations
+from stoker.refused import Refused
 from stoker.serving import selection, tools
 from stoker.serving.lock import Release
 
@@ -26,11 +29,23 @@ def wheels() -> None:
             pip=tools.load(SITE / "locks" / "tools.yaml")["pip"],
             index=host.data.get("wheel_index"),
         )
+        vmids = [_protection(inventory.get_host(name)) for name in wanted]
         operations.mounted(
             name="Mount the wheels into the containers",
-            vmids=[inventory.get_host(name).data.pct_vmid for name in wanted],
+            vmids=[vmid for vmid, _ in vmids],
+            protected=[vmid for vmid, is_protected in vmids if is_protected],
         )
     barrier.reached(name="Wait for the wheels")
+
+
+def _protection(container: Host) -> tuple[int, bool]:
+    """Its VMID, and whether its data declare it protected."""
+    said = container.data.get("container")
+    try:
+        wanted = said is not None and Wanted.of(said, container.data.get("container_defaults"))
+    except Refused as error:
+        raise DeployError(str(error)) from error
+    return container.data.pct_vmid, bool(wanted and wanted.protection)
 
 
 def _wanted() -> dict[str, list[Release]]:

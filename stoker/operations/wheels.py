@@ -1,6 +1,6 @@
 """The wheel store of a node."""
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 
 from pyinfra import host, inventory, state
 from pyinfra.api import FileUploadCommand, QuoteString, StringCommand, operation
@@ -114,9 +114,26 @@ def _require_room(wanted: list[Wheel], free_bytes: int | None) -> None:
         )
 
 
+# Proxmox changes no mount of a protected container, whatever the same call says of that. Where this
+# ends in between, the container's own operation declares the protection again.
+_UNPROTECTED = """
+vmid=$1
+shift
+pct set "$vmid" --protection 0 || exit
+pct set "$vmid" "$@"
+code=$?
+pct set "$vmid" --protection 1 || exit
+exit $code
+"""
+
+
 @operation()
-def mounted(vmids: list[int]) -> Generator[PyinfraCommand, None, None]:
+def mounted(
+    vmids: list[int], protected: Collection[int] = ()
+) -> Generator[PyinfraCommand, None, None]:
     """These containers of the node see its wheel store, read-only, at the same path.
+
+    + protected: those of them whose protection is declared: it is taken away for the moment
 
     A new mount point is plugged into a running container at once. A mount point of somebody else is
     never touched.
@@ -130,7 +147,11 @@ def mounted(vmids: list[int]) -> Generator[PyinfraCommand, None, None]:
             return
         if key:
             value = f"{layout.WHEELS},mp={layout.WHEELS},ro=1"
-            yield StringCommand("pct", "set", str(vmid), f"--{key}", value)
+            words = (str(vmid), f"--{key}", value)
+            if vmid in protected:
+                yield StringCommand("sh", "-c", QuoteString(_UNPROTECTED), "sh", *words)
+            else:
+                yield StringCommand("pct", "set", *words)
 
 
 def _free_key(vmid: int, mounts: dict[str, MountPoint] | None) -> str | None:

@@ -1,5 +1,7 @@
 """The node fetches each wheel once, checked, and its containers see the store."""
 
+import os
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,26 @@ def test_a_container_gets_the_store_at_the_first_free_mount_point() -> None:
     value = "/var/lib/stoker/wheels,mp=/var/lib/stoker/wheels,ro=1"
     assert mounted((200, {})) == [f"pct set 200 --mp0 {value}"]
     assert mounted((200, {"mp0": MODELS, "mp2": MODELS})) == [f"pct set 200 --mp1 {value}"]
+
+
+@pytest.mark.parametrize("fails", [0, 7])
+def test_a_declared_protection_is_lifted_for_the_mount_alone(tmp_path: Path, fails: int) -> None:
+    node = Given({MountPoints: {200: {}, 201: {}}}, "pve1")
+    first, second = run(wheels.mounted, node, vmids=[200, 201], protected=[201])
+    assert str(first).startswith("pct set 200 --mp0 ")
+    (tmp_path / "pct").write_text(
+        f'#!/bin/sh\necho "$@" >>{tmp_path}/done\ncase $3 in --mp*) exit {fails} ;; esac\n'
+    )
+    (tmp_path / "pct").chmod(0o755)
+    ended = subprocess.run(
+        ["sh", "-c", str(second)], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False
+    )
+    assert ended.returncode == fails
+    assert (tmp_path / "done").read_text().splitlines() == [
+        "set 201 --protection 0",
+        f"set 201 --mp0 {STORE.source},mp={STORE.target},ro=1",
+        "set 201 --protection 1",
+    ]
 
 
 def test_a_container_that_has_the_store_or_does_not_exist_is_left_alone() -> None:
