@@ -5,6 +5,7 @@ these may be killed anywhere and be run again.
 """
 
 from stoker.facts.driver_libraries import USES
+from stoker.operations.scratch import SCRATCH
 
 PREPARE = r"""
 set -eu
@@ -18,11 +19,13 @@ install -d -m 0755 -- "${new%/*}" "$new"
 # (libnvidia-nvvm70.so.4). The files travel from the node into the container, and nowhere else; what
 # arrived is held against the sums of what was sent. A tar in a container that was frozen meanwhile
 # ends by the time limit.
-SEND = r"""
+SEND = (
+    SCRATCH
+    + r"""
 set -euo pipefail
 vmid=$1 version=$2 new=$3 kind=$4 source=$5
 shift 5
-work=$(mktemp -d /var/tmp/stoker-driver.XXXXXXXX)
+scratch /var/tmp/stoker-driver
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 143' TERM INT HUP
 mkdir -p "$work/files" "$work/tree/lib" "$work/tree/bin"
@@ -69,11 +72,12 @@ inside() {
     lxc-attach -n "$vmid" --clear-env -- /bin/sh -c '
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
         export PATH LC_ALL
-        cd "$1" && shift && exec "$@"' sh "$new" "$@"
+        cd "$1" && shift && exec "$@"' sh "$new" "$@" 9>&-
 }
 tar -chf - --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX . | inside tar -xf -
 inside sha256sum --check --quiet --strict - <"$work/sums"
 """
+)
 """On the node: VMID, version, the tree, kind of source (`node`, `run`, `packages`), its path, and
 the folders that libraries lie in."""
 

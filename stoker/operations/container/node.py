@@ -9,24 +9,28 @@ from stoker.facts import proxmox_node
 from stoker.facts.proxmox_node import NodeLook
 from stoker.operations import passthrough
 from stoker.operations.container.planning import Plan, plan
+from stoker.operations.scratch import SCRATCH
 from stoker.pct.client import Result
 from stoker.proxmox import opening
 from stoker.proxmox.access import Access
 from stoker.proxmox.backend import Backend
 from stoker.refused import Refused
 
-LASTING = r"""
-said=$(mktemp -d /run/stoker-pct.XXXXXX) || exit 1
-printf '%q ' exec "${@:2}" >"$said/words"
-systemd-run --quiet --collect --wait --service-type=exec --unit="stoker-pct-$1-${said##*.}" \
-    --property="StandardOutput=file:$said/out" --property="StandardError=file:$said/err" \
-    -- /bin/bash "$said/words"
+LASTING = (
+    SCRATCH
+    + r"""
+scratch /run/stoker-pct
+printf '%q ' exec "${@:2}" >"$work/words"
+systemd-run --quiet --collect --wait --service-type=exec --unit="stoker-pct-$1-${work##*.}" \
+    --property="StandardOutput=file:$work/out" --property="StandardError=file:$work/err" \
+    -- /bin/bash "$work/words"
 code=$?
-cat "$said/out"
-cat "$said/err" >&2
-rm -rf -- "$said"
+cat "$work/out"
+cat "$work/err" >&2
+rm -rf -- "$work"
 exit $code
 """
+)
 """A VMID, then a command, which goes on to its end where a run ends in the middle, as with a laptop
 that goes to sleep: half a creation or a snapshot would have to be cleared away by hand.
 
