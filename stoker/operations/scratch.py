@@ -1,4 +1,4 @@
-"""A folder of a script's own on a node; what a killed script left there, the next one takes away."""
+"""A folder of a script's own on a node; what a killed script left, the next one takes away."""
 
 SCRATCH = r"""
 scratch() {
