@@ -106,6 +106,8 @@ def _send(machine: Any, work: Work) -> None:
         sent = node.run([*words, kind, path, *FOLDERS], timeout=_SEND_S)
     if sent.code != 0:
         said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if sent.code == driver_scripts.FROZEN:
+            raise Refused(f"cannot match the driver's libraries: {said}")
         raise Refused(_not_sent(work, on_node(machine, INSTALLED), path, said or "no reason"))
 
 

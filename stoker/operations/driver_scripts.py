@@ -17,8 +17,10 @@ install -d -m 0755 -- "${new%/*}" "$new"
 
 # What a driver needs is named by its version, but for one compiler of its own that libcuda opens
 # (libnvidia-nvvm70.so.4). The files travel from the node into the container, and nowhere else; what
-# arrived is held against the sums of what was sent. A tar in a container that was frozen meanwhile
-# ends by the time limit.
+# arrived is held against the sums of what was sent. A container that was frozen meanwhile takes
+# nothing; its host waits 300 s for that to end.
+FROZEN = 75
+"""SEND's exit code where the container is."""
 SEND = (
     SCRATCH
     + r"""
@@ -68,12 +70,43 @@ fi
 if [ -f "$smi" ]; then ln -s -- "$(readlink -f -- "$smi")" "$work/tree/bin/nvidia-smi"; fi
 cd "$work/tree"
 find -L . -type f -exec sha256sum {} + >"$work/sums"
-inside() {
-    lxc-attach -n "$vmid" --clear-env -- /bin/sh -c '
+fail_frozen() {
+    echo "CT $vmid is frozen, by a backup for instance; when that has ended, run this again" >&2
+    exit 75
+}
+root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+group=$root/lxc/$vmid
+frozen() {
+    grep -qs 'frozen 1' "$group/ns/cgroup.events" ||
+        grep -qs '^1' "$group/cgroup.freeze" "$group/ns/cgroup.freeze"
+}
+attached() {
+    exec lxc-attach -n "$vmid" --clear-env -- /bin/sh -c '
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
         export PATH LC_ALL
         cd "$1" && shift && exec "$@"' sh "$new" "$@" 9>&-
 }
+ended_when_frozen() {
+    local since=$SECONDS
+    while sleep 5 && kill -0 "$1"; do
+        frozen || since=$SECONDS
+        [ $((SECONDS - since)) -lt 300 ] || { echo >"$work/frozen" && kill -KILL "$1"; }
+    done
+}
+inside() {
+    local code=0 command watcher
+    attached "$@" <&0 >"$work/told" 2>&1 &
+    command=$!
+    ended_when_frozen "$command" </dev/null >/dev/null 2>&1 9>&- &
+    watcher=$!
+    wait "$command" 2>/dev/null || code=$?
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+    [ ! -e "$work/frozen" ] || fail_frozen
+    cat "$work/told" >&2
+    return "$code"
+}
+! frozen || fail_frozen
 tar -chf - --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX . | inside tar -xf -
 inside sha256sum --check --quiet --strict - <"$work/sums"
 """

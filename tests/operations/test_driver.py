@@ -154,6 +154,15 @@ def test_a_node_whose_upgrade_waits_for_a_reload_says_so() -> None:
     )
 
 
+def test_a_container_that_is_frozen_in_the_middle_is_not_blamed_on_the_source() -> None:
+    node = Node(sent=Result(driver_scripts.FROZEN, b"", b"CT 200 is frozen; run this again\n"))
+    host = Container(node, Inside())
+    assert not carried_out(host)
+    assert host.told[-1] == (
+        "cannot match the driver's libraries: CT 200 is frozen; run this again"
+    )
+
+
 def test_a_frozen_container_is_a_sentence_before_anything_enters_it() -> None:
     node = Node()
     host = Container(node, Inside())

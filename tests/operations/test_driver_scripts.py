@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,25 @@ def test_what_arrives_damaged_is_noticed(box: Box) -> None:
     done = box.run(damaged, "200", NEW, str(new), "node", "", str(node), shell="bash")
     assert done.returncode != 0
     assert f"libcuda.so.{NEW}: FAILED" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("attach", ["", "echo 1 >{}; exec sleep 60"])
+def test_a_frozen_container_is_not_waited_for_long(box: Box, attach: str) -> None:
+    node, group = box.root / "node", box.root / "cgroup" / "lxc" / "200"
+    driver(node, NEW)
+    group.mkdir(parents=True)
+    (box.root / "mounts").write_text(f"cgroup2 {box.root}/cgroup cgroup2 rw 0 0\n")
+    (group / "cgroup.freeze").write_text("0\n" if attach else "1\n")
+    program(box.root / "bin", "lxc-attach", attach.format(group / "cgroup.freeze") or "exit 9")
+    script = scripts.SEND.replace("/proc/self/mounts", f"{box.root}/mounts")
+    hurried = script.replace("sleep 5", "sleep 0.05").replace("-lt 300", "-lt 1")
+    began = time.monotonic()
+    done = box.run(hurried, "200", NEW, "/new", "node", "", str(node), shell="bash")
+    assert done.returncode == scripts.FROZEN
+    assert done.stderr.endswith(
+        "CT 200 is frozen, by a backup for instance; when that has ended, run this again\n"
+    )
+    assert time.monotonic() - began < 20
 
 
 def removed(box: Box, packages: str, plan: str = "") -> subprocess.CompletedProcess[str]:
