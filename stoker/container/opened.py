@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,15 +48,21 @@ def paths(cards: Sequence[Card]) -> tuple[str, ...]:
 
 
 def problems(
-    vmid: int, user: str, found: Sequence[Opened], numbers: Mapping[str, tuple[int, int]]
+    vmid: int,
+    user: str,
+    found: Sequence[Opened],
+    numbers: Mapping[str, tuple[int, int]],
+    brought: Collection[str],
 ) -> tuple[str, ...]:
     """A sentence for each cause, with all the paths that have it and what to do.
 
-    `numbers`: of the node's device nodes today, by path.
+    `numbers`: of the node's device nodes today, by path. `brought`: those of them that a restart
+    brings, which the last start could not.
     """
     by_cause: dict[Cause, list[str]] = {}
     for one in found:
-        if cause := _cause(vmid, user, one, numbers.get(one.path)):
+        number = numbers.get(one.path)
+        if cause := _cause(vmid, user, one, number, one.path in brought):
             by_cause.setdefault(cause, []).append(one.path)
     return tuple(
         f"cannot use {', '.join(names)} in CT {vmid}: {cause.what}; {cause.remedy}"
@@ -64,25 +70,35 @@ def problems(
     )
 
 
-def by_restart(found: Sequence[Opened], numbers: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+def by_restart(
+    found: Sequence[Opened], numbers: Mapping[str, tuple[int, int]], brought: Collection[str]
+) -> tuple[str, ...]:
     """The paths with a problem, if a restart of the container brings every one of them right."""
-    causes = {one.path: _cause(0, "", one, numbers.get(one.path)) for one in found}
+    causes = {
+        one.path: _cause(0, "", one, numbers.get(one.path), one.path in brought) for one in found
+    }
     wrong = {path: cause for path, cause in causes.items() if cause}
     return tuple(wrong) if all(cause.by_restart for cause in wrong.values()) else ()
 
 
-def _cause(vmid: int, user: str, one: Opened, number: tuple[int, int] | None) -> Cause | None:
+def _cause(
+    vmid: int, user: str, one: Opened, number: tuple[int, int] | None, brought: bool
+) -> Cause | None:
     """None: nothing is wrong."""
     restart = f"say allow_restart: True, or restart the container: pct reboot {vmid}"
+    if not brought:
+        restart = (
+            "a restart does not bring it as things are; look at what passes it, "
+            f"pct config {vmid}, and at ls -l /dev/nvidia* on the node"
+        )
     if not one.kind:
-        look = f"{restart}, and look at its devN lines: pct config {vmid}"
-        return Cause("it is not there", look, by_restart=True)
+        return Cause("it is not there", restart, by_restart=brought)
     if one.kind == "file":
         return Cause(
             "a regular file is in place of the device, which an optional raw mount leaves where "
             "the node had no device as the container started",
             f"say migrate_raw: True if it has one; {restart}",
-            by_restart=True,
+            by_restart=brought,
         )
     if one.kind != "device":
         away = f"take it away in the container, then restart it: pct reboot {vmid}"
@@ -91,7 +107,7 @@ def _cause(vmid: int, user: str, one: Opened, number: tuple[int, int] | None) ->
         return Cause(
             f"it has the number of an earlier load of the driver ({_numbers(one.number, number)})",
             restart,
-            by_restart=True,
+            by_restart=brought,
         )
     return Cause(*_refusal(vmid, user, one)) if one.root or one.user else None
 

@@ -9,6 +9,7 @@ from stoker.container import raw_lines
 from stoker.container.devices import Device
 from stoker.container.raw_lines import Found, Numbering
 from stoker.container.version import Version
+from stoker.health import passed
 from stoker.refused import Refused
 
 
@@ -51,6 +52,13 @@ def decided(
     if broken:
         raise Refused(_broken(vmid, broken, raw, node))
     return Passing(left, tuple(_told(devices, raw, version, migrate)))
+
+
+def brought(text: str, node: Numbering) -> frozenset[str]:
+    """The node's device nodes of today that a start brings into the container with this
+    configuration file: by `devN`, or by raw lines that let it use them."""
+    keyed = {device.path for device in passed.parse(text).devices}
+    return frozenset(keyed & node.numbers.keys()) | raw_lines.found(text, node).effective
 
 
 def require_devices(vmid: int, devices: Sequence[Device], version: Version) -> None:

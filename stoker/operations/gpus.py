@@ -8,11 +8,14 @@ from pyinfra import host, state
 from pyinfra.api import FunctionCommand, OperationError, operation
 from pyinfra.api.command import PyinfraCommand
 
-from stoker.container import devices, opened
+from stoker.container import devices, opened, passing
+from stoker.container.raw_lines import Numbering
 from stoker.container.wanted import Wanted
+from stoker.facts.made_since import made_since
 from stoker.facts.opened_nodes import OpenedNodes, read
+from stoker.facts.proxmox_node import NodeLook
 from stoker.operations.container import restarting
-from stoker.operations.container.node import Way
+from stoker.operations.container.node import LOOK_S, Way
 from stoker.operations.following import say
 from stoker.operations.refusal import failed, refused
 from stoker.proxmox.access import Access
@@ -38,7 +41,8 @@ def usable(wanted: Wanted, account: str, access: Access) -> Generator[PyinfraCom
     + access: how the Proxmox of its node is talked to
 
     Looked at only when the run is under way: before, the container may not even be there. Where a
-    restart is allowed, the container gets one for what a restart brings right.
+    restart is allowed, the container gets one for what a restart brings right. It gets no second
+    one for the same: after the first it is younger than the node's device nodes.
     """
     if not (wanted.gpus and wanted.started and state.is_executing):
         host.noop("the GPUs' device nodes are opened when the container runs")
@@ -63,8 +67,19 @@ def look(way: Way, account: str) -> Seen:
     found = read(way.host.get_fact(OpenedNodes, user=account, paths=paths))
     if not found:
         raise Refused(f"cannot tell whether the GPUs of {way.host.name} work: it did not answer")
-    wrong = opened.problems(way.vmid, account, found, node.numbers)
-    return Seen(len(found), wrong, opened.by_restart(found, node.numbers))
+    if not opened.problems(way.vmid, account, found, node.numbers, ()):
+        return Seen(len(found), (), ())
+    brought = _brought(way, node)
+    wrong = opened.problems(way.vmid, account, found, node.numbers, brought)
+    return Seen(len(found), wrong, opened.by_restart(found, node.numbers, brought))
+
+
+def _brought(way: Way, node: NodeLook) -> frozenset[str]:
+    """The device nodes that a restart brings, and that the last start could not: a container that
+    started after them is as a restart would leave it."""
+    numbering = Numbering(node.numbers, node.majors)
+    passed = passing.brought(node.texts.get(way.vmid, ""), numbering)
+    return made_since(lambda words: way.run(words, LOOK_S), way.vmid, passed)
 
 
 def restarted(state: Any, host: Any, wanted: Wanted, account: str, access: Access) -> bool:
@@ -78,6 +93,9 @@ def restarted(state: Any, host: Any, wanted: Wanted, account: str, access: Acces
             say(host, f"CT {way.vmid} is restarted for {', '.join(seen.by_restart)}")
             _restart(way)
             seen = look(way, account)
+            if seen.wrong:
+                helpless = f"CT {way.vmid} was restarted for that, which did not help"
+                raise OperationError("\n".join([*seen.wrong, helpless]))
         if seen.wrong:
             raise OperationError("\n".join(seen.wrong))
     except (OperationError, OSError, Refused) as error:

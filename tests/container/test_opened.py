@@ -11,8 +11,8 @@ def device(path: str = UVM, number: tuple[int, int] = (511, 0), **said: str) -> 
     return Opened(path, "device", number, said.pop("rights", "666 root:root"), **said)
 
 
-def problem(one: Opened) -> str:
-    (sentence,) = opened.problems(200, "sglang", [one], NUMBERS)
+def problem(one: Opened, brought: bool = True) -> str:
+    (sentence,) = opened.problems(200, "sglang", [one], NUMBERS, NUMBERS if brought else ())
     return sentence
 
 
@@ -25,14 +25,26 @@ def test_the_nodes_are_those_of_the_gpus_and_what_cuda_opens() -> None:
 
 
 def test_a_node_that_both_can_open_is_no_problem() -> None:
-    assert opened.problems(200, "sglang", [device()], NUMBERS) == ()
+    assert opened.problems(200, "sglang", [device()], NUMBERS, NUMBERS) == ()
 
 
 def test_a_missing_node() -> None:
     assert problem(Opened(UVM)) == (
         "cannot use /dev/nvidia-uvm in CT 200: it is not there; say allow_restart: True, or "
-        "restart the container: pct reboot 200, and look at its devN lines: pct config 200"
+        "restart the container: pct reboot 200"
     )
+
+
+@pytest.mark.parametrize(
+    "one", [Opened(UVM), Opened(UVM, "file"), device(number=(508, 0))], ids=lambda one: one.kind
+)
+def test_what_a_restart_does_not_bring_is_told_so(one: Opened) -> None:
+    assert problem(one, brought=False).endswith(
+        "; a restart does not bring it as things are; look at what passes it, pct config 200, and "
+        "at ls -l /dev/nvidia* on the node"
+    )
+    assert opened.by_restart([one], NUMBERS, NUMBERS) == (UVM,)
+    assert opened.by_restart([one], NUMBERS, ["/dev/nvidia0"]) == ()
 
 
 def test_a_file_in_place_of_a_device() -> None:
@@ -57,13 +69,13 @@ def test_a_number_that_differs_in_its_minor_alone() -> None:
 
 def test_what_a_restart_brings_right_is_told_if_nothing_else_is_wrong() -> None:
     stale = device(number=(508, 0))
-    assert opened.by_restart([stale, Opened("/dev/nvidia0", "file")], NUMBERS) == (
+    assert opened.by_restart([stale, Opened("/dev/nvidia0", "file")], NUMBERS, NUMBERS) == (
         UVM,
         "/dev/nvidia0",
     )
     denied = device("/dev/nvidiactl", (195, 255), root="Operation not permitted", user="x")
-    assert opened.by_restart([stale, denied], NUMBERS) == ()
-    assert opened.by_restart([device()], NUMBERS) == ()
+    assert opened.by_restart([stale, denied], NUMBERS, NUMBERS) == ()
+    assert opened.by_restart([device()], NUMBERS, NUMBERS) == ()
 
 
 def test_a_mode_that_lets_only_root_in() -> None:
@@ -98,7 +110,7 @@ def test_what_only_the_user_cannot_is_told_of_the_user() -> None:
 
 def test_paths_with_one_cause_are_one_sentence() -> None:
     found = [Opened(path) for path in opened.paths(CARDS)]
-    (sentence,) = opened.problems(200, "sglang", found, NUMBERS)
+    (sentence,) = opened.problems(200, "sglang", found, NUMBERS, NUMBERS)
     assert sentence.startswith(
         "cannot use /dev/nvidia0, /dev/nvidia1, /dev/nvidiactl, /dev/nvidia-"
     )

@@ -126,3 +126,12 @@ def test_a_new_container_needs_devn_for_its_gpus() -> None:
     passing.require_devices(200, (), PVE_7)
     with pytest.raises(Refused, match=r"pve-container of its node is 5\.0\.5, and devN came with"):
         passing.require_devices(200, WANTED, PVE_8_0)
+
+
+def test_a_start_brings_what_devn_and_working_raw_lines_name_where_the_node_has_it() -> None:
+    raw = {device.path for device in WANTED}
+    assert passing.brought(WORKS, NODE) == raw
+    assert passing.brought(STALE, NODE) == {"/dev/nvidia0", "/dev/nvidiactl"}
+    keyed = PLAIN + "dev0: /dev/nvidia1,mode=0666\ndev1: path=/dev/nvidia7\ndev2: /dev/dri/card0\n"
+    assert passing.brought(keyed, NODE) == {"/dev/nvidia1"}
+    assert passing.brought(f"{PLAIN}[before]\ndev0: /dev/nvidia1\n", NODE) == set()

@@ -16,13 +16,20 @@ from stoker.operations import gpus
 from stoker.operations.container import restarting
 from stoker.operations.container.node import Way
 from stoker.proxmox.access import Access
-from tests.container.cards import CARDS, FIRST, NUMBERS
+from tests.container.cards import CARDS, FIRST, MAJORS, NUMBERS
 from tests.operations.hosts import FakeHost, here, words
 
-LOOK = NodeLook("pve1", Version((6, 1, 10)), cards=CARDS, numbers=NUMBERS)
+CONFIG = "unprivileged: 1\ndev0: /dev/nvidia0\ndev1: /dev/nvidia-uvm\n"
+LOOK = NodeLook(
+    "pve1", Version((6, 1, 10)), cards=CARDS, numbers=NUMBERS, majors=MAJORS, texts={200: CONFIG}
+)
 GOOD = Opened("/dev/nvidia0", "device", (195, 0), "666 root:root")
 STALE = Opened("/dev/nvidia-uvm", "device", (508, 0), "666 root:root")
 DENIED = Opened("/dev/nvidia0", "device", (195, 0), "660 root:root", user="Permission denied")
+
+
+OLD: frozenset[str] = frozenset()
+"""Paths that the node had before the container started."""
 
 
 @pytest.fixture
@@ -34,6 +41,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(FakeHost, "connector", connector, raising=False)
     monkeypatch.setattr(FakeHost, "name", "gpu-a", raising=False)
     monkeypatch.setattr(Way, "backend", lambda self: None)
+    monkeypatch.setattr(gpus, "made_since", lambda run, vmid, paths: frozenset(paths) - OLD)
+    monkeypatch.setattr(f"{__name__}.OLD", frozenset())
     for verb in ("stop", "start", "start_again"):
         monkeypatch.setattr(restarting, verb, lambda *_, verb=verb: calls.append(verb))
     with ctx_state.use(SimpleNamespace(is_executing=True)):  # type: ignore[arg-type]
@@ -107,7 +116,24 @@ def test_a_restart_that_did_not_help_is_told(done: list[str]) -> None:
     host, (command,) = opened(STALE, allow_restart=True)
     assert not carried_out(host, command)
     assert done == ["stop", "start"]
-    assert "the number of an earlier load of the driver" in host.said[-1]
+    assert "the number of an earlier load of the driver" in host.said[-2]
+    assert host.said[-1] == "CT 200 was restarted for that, which did not help"
+
+
+@pytest.mark.parametrize("one", [STALE, Opened(STALE.path), Opened(STALE.path, "file")])
+def test_one_that_started_after_its_device_is_not_restarted_again(
+    one: Opened, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.OLD", frozenset([STALE.path]))
+    (told,) = words(opened(one, allow_restart=True)[1])
+    assert "a restart does not bring it as things are" in told
+    assert done == []
+
+
+def test_what_its_configuration_does_not_pass_is_no_reason_for_a_restart(done: list[str]) -> None:
+    (told,) = words(opened(Opened("/dev/nvidia-uvm-tools"), allow_restart=True)[1])
+    assert "it is not there; a restart does not bring it as things are" in told
+    assert done == []
 
 
 def test_a_container_whose_stop_fails_runs_afterwards(
