@@ -1,5 +1,6 @@
 """Bringing the driver's libraries into a container, and making the loader take them."""
 
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from stoker.operations.refusal import failed
 from stoker.refused import Refused
 
 _ASK_S = 30
+_FULL = re.compile(r"No space left|Disk quota|Wrote only")
 _SEND_S = 1800
 
 
@@ -105,10 +107,16 @@ def _send(machine: Any, work: Work) -> None:
     with nullcontext() if kind == "node" else turn:
         sent = node.run([*words, kind, path, *FOLDERS], timeout=_SEND_S)
     if sent.code != 0:
-        said = sent.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        said = _telling(sent.stderr.decode("utf-8", "replace"))
         if sent.code == driver_scripts.FROZEN:
             raise Refused(f"cannot match the driver's libraries: {said}")
-        raise Refused(_not_sent(work, on_node(machine, INSTALLED), path, said or "no reason"))
+        raise Refused(_not_sent(work, on_node(machine, INSTALLED), path, said))
+
+
+def _telling(said: str) -> str:
+    """The last line that says something; tar's own last one never does."""
+    lines = [line.strip() for line in said.splitlines() if "Exiting with failure" not in line]
+    return next((line for line in reversed(lines) if line), "no reason")
 
 
 def _new(version: str) -> str:
@@ -117,7 +125,9 @@ def _new(version: str) -> str:
 
 def _not_sent(work: Work, installed: str, path: str, said: str) -> str:
     todo = 'name another source: driver = {"source": "/path/of/a.run"}'
-    if work.source is None and installed not in ("", work.loaded):
+    if _FULL.search(said):
+        todo = f"make room for them in the container, below {HOME}"
+    elif work.source is None and installed not in ("", work.loaded):
         todo = f"reboot the node or reload its module, since {installed} is installed"
     return (
         f"cannot match the driver's libraries: {work.loaded} is loaded on the node, and "

@@ -154,6 +154,17 @@ def test_a_node_whose_upgrade_waits_for_a_reload_says_so() -> None:
     )
 
 
+def test_a_container_that_is_full_is_not_blamed_on_the_source() -> None:
+    said = (
+        b"tar: ./lib/x: Cannot write: No space left on device\ntar: Exiting with failure status\n"
+    )
+    host = Container(Node(sent=Result(2, b"", said)), Inside())
+    assert not carried_out(host)
+    assert host.told[-1].endswith(
+        "No space left on device; make room for them in the container, below /opt/stoker/driver"
+    )
+
+
 def test_a_container_that_is_frozen_in_the_middle_is_not_blamed_on_the_source() -> None:
     node = Node(sent=Result(driver_scripts.FROZEN, b"", b"CT 200 is frozen; run this again\n"))
     host = Container(node, Inside())

@@ -58,6 +58,18 @@ def test_code_and_both_outputs_come_back_and_nothing_is_left(path: str, tmp_path
     assert not list(tmp_path.glob("stoker-pct*"))
 
 
+def test_half_of_its_words_are_not_run(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = LASTING.replace('>"$work/words"', ">/dev/full")
+    assert full != LASTING
+    monkeypatch.setattr("tests.operations.test_lasting.LASTING", full)
+    ended = lasting(path, tmp_path, "echo", "run")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("no room in ")
+    assert not list(tmp_path.glob("stoker-pct*"))
+
+
 @pytest.mark.parametrize(
     ("words", "vmid", "at_work"),
     [

@@ -20,7 +20,11 @@ LASTING = (
     SCRATCH
     + r"""
 scratch /run/stoker-pct
-printf '%q ' exec "${@:2}" >"$work/words"
+printf '%q ' exec "${@:2}" 2>/dev/null >"$work/words" || {
+    rm -rf -- "$work"
+    echo "no room in /run for the words of a command, which was not run; make some" >&2
+    exit 1
+}
 systemd-run --quiet --collect --wait --service-type=exec --unit="stoker-pct-$1-${work##*.}" \
     --property="StandardOutput=file:$work/out" --property="StandardError=file:$work/err" \
     -- /bin/bash "$work/words"
