@@ -62,6 +62,8 @@ class NodeLook:
     """Configuration files of all containers of the node, templates too: as they are, with what is
     no UTF-8 as surrogates."""
     running: frozenset[int] = frozenset()
+    restarting: frozenset[int] = frozenset()
+    """Those that a run stopped for a change and did not start again yet, since the node's boot."""
     missing: tuple[str, ...] = ()
     """Of the paths that were asked for those that are not there."""
     elsewhere: Mapping[int, str] = field(default_factory=dict)
@@ -113,6 +115,7 @@ def parse(printed: str, paths: Sequence[str] = ()) -> NodeLook:
         majors=_majors(told["devices"], told["own_devices"]),
         texts=pve["texts"],
         running=frozenset(told["running"]),
+        restarting=frozenset(told["restarting"]),
         missing=tuple(path for path in paths if path not in there),
         elsewhere=pve["elsewhere"],
         machines=pve["machines"],

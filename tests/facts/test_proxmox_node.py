@@ -50,6 +50,7 @@ def printed(**told: Any) -> str:
         "devices": "",
         "own_devices": "",
         "running": [],
+        "restarting": [],
         "existing": "[]",
     }
     return ascii(every | told)
@@ -232,3 +233,13 @@ def test_the_script_runs_as_the_node_runs_it() -> None:
     told = ast.literal_eval(ran.stdout)
     assert set(told) >= {"version", "pve", "driver", "numbers", "running"}
     assert told["existing"] == "['/']"
+
+
+def test_what_a_run_stopped_for_a_change_is_told(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "RESTARTING", str(node / "restarting"))
+    assert script.look([])["restarting"] == []
+    put(node / "restarting/200", "")
+    assert script.look([])["restarting"] == [200]
+    assert proxmox_node.parse(printed(restarting=[200])).restarting == {200}

@@ -73,6 +73,8 @@ class NodeDouble:
         self.storages = ""
         self.look_hook: Callable[[], Any] = lambda: None
         """What happens right before a look."""
+        self.noted: set[int] = set()
+        """Stopped for a change."""
         self.at_work = 0
         """How often the creation is still seen at work."""
 
@@ -89,6 +91,7 @@ class NodeDouble:
             majors=MAJORS,
             texts={vmid: ct.text for vmid, ct in self.cts.items()},
             running=frozenset(self.running),
+            restarting=frozenset(self.noted),
             elsewhere=self.elsewhere,
             quorate=self.quorate,
             missing=self.missing,
@@ -105,6 +108,10 @@ class NodeDouble:
                 raise NoSuchContainer("none")
             if vmid not in self.running:
                 raise Stopped("stopped")
+        elif command[0] == "rm":
+            self.noted.discard(int(command[-1].rpartition("/")[2]))
+        elif "mkdir" in str(command):
+            self.noted.add(int(command[-1].rpartition("/")[2]))
         elif command[0] == "cat":
             return SimpleNamespace(code=0, stdout=self.storages.encode(), stderr=b"")
         elif "cmdline" in str(command):

@@ -326,6 +326,49 @@ def test_a_stopped_container_is_started_and_left_stopped_where_that_is_said() ->
     assert node.acts == ["start 200"]
 
 
+def test_one_that_a_killed_run_stopped_is_started_by_the_next() -> None:
+    node = made()
+    said = {**NEW, **KEYCTL, "allow_restart": True, "started": False}
+    node.kill_before = 2
+    with pytest.raises(Killed):
+        done(ContainerHost(node), **said)
+    assert (node.acts, node.running) == (["set 200 features", "shutdown 200"], set())
+    node.kill_before = None
+    assert done(ContainerHost(node), **said)
+    assert node.acts[2:] == ["start 200"]
+    node.running.clear()
+    assert done(ContainerHost(node), **said)
+    assert node.acts[3:] == [], "who stops it afterwards has it stopped"
+
+
+def test_one_that_somebody_started_after_a_killed_run_is_nothing_special_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = made()
+    node.noted.add(200)
+    host = ContainerHost(node)
+    assert asked(host, monkeypatch, executing=True, **NEW)
+    assert done(host, **NEW)
+    assert (node.acts, node.noted) == ([], set())
+    assert asked(host, monkeypatch, executing=True, **NEW) == []
+
+
+def test_a_restart_that_cannot_be_noted_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = made()
+    host = ContainerHost(node)
+    run = node.run
+
+    def full(command: Any, **words: Any) -> Any:
+        if "mkdir" in str(command):
+            return SimpleNamespace(code=1)
+        return run(command, **words)
+
+    monkeypatch.setattr(node, "run", full)
+    assert not done(host, **{**NEW, **KEYCTL}, allow_restart=True)
+    assert "cannot stop CT 200: /run/stoker/restarting on its node cannot be" in host.said[-1]
+    assert 200 in node.running
+
+
 def test_what_needs_a_restart_is_set_and_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     node = made()
     host = ContainerHost(node)

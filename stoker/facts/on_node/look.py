@@ -24,6 +24,7 @@ PVE = "/etc/pve"
 STAND_IN = "/var/lib/stoker-gpu"
 VERSION = "/usr/lib/stoker-sandbox/pve-container.version"
 STATUS = "/var/lib/dpkg/status"
+RESTARTING = "/run/stoker/restarting"
 PATIENCE_S = 6.0
 
 
@@ -253,6 +254,7 @@ def look(paths: list[str]) -> dict[str, object]:
         "devices": text("/proc/devices"),
         "own_devices": text(root + "/proc/devices") if stand_in else "",
         "running": running(),
+        "restarting": [int(name) for name in names(RESTARTING) if name.isdigit()],
         "existing": found,
     }
 

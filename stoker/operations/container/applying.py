@@ -110,6 +110,8 @@ class Course:
             return self._migrate
         if found.starts or (self.stopped and not found.running):
             return self._start
+        if found.noted and found.running:
+            return self._forget
         return None
 
     def _saves(self, found: Plan) -> bool:
@@ -173,6 +175,9 @@ class Course:
 
     def _start(self, found: Plan) -> None:
         restarting.start(self.host, self.backend)
+
+    def _forget(self, found: Plan) -> None:
+        restarting.forget(self.host)
 
     def _tell(self, warnings: Sequence[str]) -> None:
         """What Proxmox warned of although it did it."""

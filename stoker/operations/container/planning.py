@@ -44,6 +44,8 @@ class Plan:
     """Of its file."""
     raw: str | None = None
     """The same with `devN` in place of raw lines, where that is wanted."""
+    noted: bool = False
+    """A run stopped it for a change; where nobody has started it since, it is to be started."""
     starts: bool = False
     """It is to run and does not."""
     blind: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Plan:
             or self._unmade
             or not self.difference.is_empty
             or self.starts
+            or self.noted
             or (self.comes_with_a_start and (allow_restart or not self.running))
         )
 
@@ -171,7 +174,8 @@ def _mended(vmid: int, wanted: Wanted, look: NodeLook, actual: Configuration) ->
         later=later,
         text=text,
         raw=raw,
-        starts=wanted.started and not running,
+        noted=vmid in look.restarting,
+        starts=(wanted.started or vmid in look.restarting) and not running,
         blind=(*_new_nodes(later), *way.unusable) if running else (),
         notes=(*found.told, *way.told),
     )

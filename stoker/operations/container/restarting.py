@@ -7,6 +7,7 @@ import gevent
 from pyinfra import logger
 from pyinfra.api import OperationError, QuoteString, StringCommand
 
+from stoker.facts.on_node.look import RESTARTING
 from stoker.facts.servers import AskedServers
 from stoker.operations.following import say
 from stoker.operations.putting_back import left_by_a_run
@@ -22,6 +23,9 @@ STATE_S = 120
 """HA only notes the wish, and acts on it in rounds of 10 s."""
 READY_S = 120
 """For the container's own systemd; a service that waits for a network gives up after 90 s."""
+NOTES = RESTARTING
+"""A file for each container that is stopped for a change; gone with the node's next boot."""
+_NOTE = 'mkdir -p -- "${1%/*}" && : >"$1"'
 _READY = ("running", "degraded", "maintenance")
 _NO_SYSTEMD = "no systemctl"
 _STATE = f"""
@@ -48,6 +52,7 @@ def stop(host: Any, backend: Backend, timeout_s: int) -> None:
         say(host, f"stopping {', '.join(alive)}: CT {vmid} is restarted")
         take_down(host, alive)
     say(host, f"shutting down CT {vmid}")
+    _note(host, vmid)
     backend.shutdown(vmid, timeout_s, force=True)
     _await(host, vmid, running=False)
 
@@ -58,7 +63,14 @@ def start(host: Any, backend: Backend) -> None:
     say(host, f"starting CT {vmid}")
     backend.start(vmid)
     _await(host, vmid, running=True)
+    forget(host)
     _await_systemd(host, vmid)
+
+
+def forget(host: Any) -> None:
+    """It runs again after it was stopped for a change; raises OSError."""
+    path = f"{NOTES}/{host.connector.vmid}"
+    host.connector.node.run(["rm", "-f", "--", path], timeout=ANSWER_S)
 
 
 def start_again(host: Any, backend: Backend) -> None:
@@ -66,10 +78,24 @@ def start_again(host: Any, backend: Backend) -> None:
     it does not start is only told."""
     vmid = int(host.connector.vmid)
     try:
-        if _runs(host, vmid) is False:
+        runs = _runs(host, vmid)
+        if runs is False:
             start(host, backend)
+        elif runs:
+            forget(host)
     except (OperationError, OSError) as error:
         failed(host, f"CT {vmid} was stopped and does not start again: {error}")
+
+
+def _note(host: Any, vmid: int) -> None:
+    """For the next run, should this one be killed before it has started it again; raises
+    OperationError or OSError."""
+    words = ["sh", "-c", _NOTE, "sh", f"{NOTES}/{vmid}"]
+    if host.connector.node.run(words, timeout=ANSWER_S).code != 0:
+        raise OperationError(
+            f"cannot stop CT {vmid}: {NOTES} on its node cannot be written, and without that a run "
+            "that ends in its middle leaves it stopped; see df /run there"
+        )
 
 
 def _await(host: Any, vmid: int, running: bool) -> None:
