@@ -102,7 +102,7 @@ bench-crash: $(VENV)/.complete ## how fast a log comes to its cause: a minute
 bench-check: $(VENV)/.complete ## how long stoker check takes: ten seconds
 	$(BIN)/python -m tests.bench --check
 
-bench-containers: $(VENV)/.complete ## eight containers from nothing to a token: ten minutes
+bench-containers: $(VENV)/.complete ## eight containers from nothing to a token: six minutes
 	$(BIN)/python -m tests.bench --containers
 
 bench-full: $(VENV)/.complete ## the same with every tool on every number of containers

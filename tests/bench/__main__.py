@@ -30,7 +30,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rollback", action="store_true", help="rollback alone, three minutes")
     parser.add_argument("--crash", action="store_true", help="the classifier alone, a minute")
     parser.add_argument("--check", action="store_true", help="stoker check alone, ten seconds")
-    parser.add_argument("--containers", action="store_true", help="containers alone, ten minutes")
+    parser.add_argument("--containers", action="store_true", help="containers alone, six minutes")
     parser.add_argument("--full", action="store_true", help="every tool on 1, 4 and 8 containers")
     parser.add_argument("--write", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--quick", action="store_true", help="Stoker alone, for work on its speed")

@@ -97,7 +97,7 @@ def _table(table: Measurements) -> str:
 _HEAD = """\
 # The bench
 
-`make bench` measures all of it; `make bench-containers` (ten minutes), `make bench-recovery`
+`make bench` measures all of it; `make bench-containers` (six minutes), `make bench-recovery`
 (three minutes), `make bench-rollback` (a minute and a half), `make bench-crash` (a minute) and
 `make bench-check` (ten seconds) one part each; `make bench-full` takes every tool of the first part
 on every number of containers. `python -m tests.bench --write` writes this page.
