@@ -57,7 +57,7 @@ def problems(
     """A sentence for each cause, with all the paths that have it and what to do.
 
     `numbers`: of the node's device nodes today, by path. `brought`: those of them that a restart
-    brings, which the last start could not.
+    brings.
     """
     by_cause: dict[Cause, list[str]] = {}
     for one in found:

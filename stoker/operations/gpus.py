@@ -11,9 +11,9 @@ from pyinfra.api.command import PyinfraCommand
 from stoker.container import devices, opened, passing
 from stoker.container.raw_lines import Numbering
 from stoker.container.wanted import Wanted
-from stoker.facts.made_since import made_since
 from stoker.facts.opened_nodes import OpenedNodes, read
 from stoker.facts.proxmox_node import NodeLook
+from stoker.operations import in_vain
 from stoker.operations.container import restarting
 from stoker.operations.container.node import LOOK_S, Way
 from stoker.operations.following import say
@@ -41,8 +41,8 @@ def usable(wanted: Wanted, account: str, access: Access) -> Generator[PyinfraCom
     + access: how the Proxmox of its node is talked to
 
     Looked at only when the run is under way: before, the container may not even be there. Where a
-    restart is allowed, the container gets one for what a restart brings right. It gets no second
-    one for the same: after the first it is younger than the node's device nodes.
+    restart is allowed, the container gets one for what a restart brings right, and no second one
+    after one that did not help.
     """
     if not (wanted.gpus and wanted.started and state.is_executing):
         host.noop("the GPUs' device nodes are opened when the container runs")
@@ -75,11 +75,11 @@ def look(way: Way, account: str) -> Seen:
 
 
 def _brought(way: Way, node: NodeLook) -> frozenset[str]:
-    """The device nodes that a restart brings, and that the last start could not: a container that
-    started after them is as a restart would leave it."""
+    """The device nodes that a restart brings; none where the last one was in vain."""
+    if in_vain.known(lambda words: way.run(words, LOOK_S), way.vmid):
+        return frozenset()
     numbering = Numbering(node.numbers, node.majors)
-    passed = passing.brought(node.texts.get(way.vmid, ""), numbering)
-    return made_since(lambda words: way.run(words, LOOK_S), way.vmid, passed)
+    return frozenset(passing.brought(node.texts.get(way.vmid, ""), numbering))
 
 
 def restarted(state: Any, host: Any, wanted: Wanted, account: str, access: Access) -> bool:
@@ -94,6 +94,7 @@ def restarted(state: Any, host: Any, wanted: Wanted, account: str, access: Acces
             _restart(way)
             seen = look(way, account)
             if seen.wrong:
+                in_vain.noted(lambda words: way.run(words, LOOK_S), way.vmid)
                 helpless = f"CT {way.vmid} was restarted for that, which did not help"
                 raise OperationError("\n".join([*seen.wrong, helpless]))
         if seen.wrong:

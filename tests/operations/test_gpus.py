@@ -12,7 +12,7 @@ from stoker.container.wanted import Wanted
 from stoker.facts import proxmox_node
 from stoker.facts.opened_nodes import OpenedNodes
 from stoker.facts.proxmox_node import NodeLook
-from stoker.operations import gpus
+from stoker.operations import gpus, in_vain
 from stoker.operations.container import restarting
 from stoker.operations.container.node import Way
 from stoker.proxmox.access import Access
@@ -28,8 +28,8 @@ STALE = Opened("/dev/nvidia-uvm", "device", (508, 0), "666 root:root")
 DENIED = Opened("/dev/nvidia0", "device", (195, 0), "660 root:root", user="Permission denied")
 
 
-OLD: frozenset[str] = frozenset()
-"""Paths that the node had before the container started."""
+NOTES: set[int] = set()
+"""Containers whose restart was in vain."""
 
 
 @pytest.fixture
@@ -41,8 +41,9 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(FakeHost, "connector", connector, raising=False)
     monkeypatch.setattr(FakeHost, "name", "gpu-a", raising=False)
     monkeypatch.setattr(Way, "backend", lambda self: None)
-    monkeypatch.setattr(gpus, "made_since", lambda run, vmid, paths: frozenset(paths) - OLD)
-    monkeypatch.setattr(f"{__name__}.OLD", frozenset())
+    NOTES.clear()
+    monkeypatch.setattr(in_vain, "known", lambda run, vmid: vmid in NOTES)
+    monkeypatch.setattr(in_vain, "noted", lambda run, vmid: NOTES.add(vmid))
     for verb in ("stop", "start", "start_again"):
         monkeypatch.setattr(restarting, verb, lambda *_, verb=verb: calls.append(verb))
     with ctx_state.use(SimpleNamespace(is_executing=True)):  # type: ignore[arg-type]
@@ -99,6 +100,7 @@ def test_a_stale_number_restarts_a_container_that_may_be_restarted(done: list[st
     assert carried_out(host, command)
     assert done == ["stop", "start"]
     assert host.said == ["CT 200 is restarted for /dev/nvidia-uvm"]
+    assert set() == NOTES
 
 
 def test_one_that_somebody_restarted_meanwhile_is_left_alone(done: list[str]) -> None:
@@ -121,13 +123,15 @@ def test_a_restart_that_did_not_help_is_told(done: list[str]) -> None:
 
 
 @pytest.mark.parametrize("one", [STALE, Opened(STALE.path), Opened(STALE.path, "file")])
-def test_one_that_started_after_its_device_is_not_restarted_again(
-    one: Opened, done: list[str], monkeypatch: pytest.MonkeyPatch
+def test_one_that_was_restarted_in_vain_is_not_restarted_again(
+    one: Opened, done: list[str]
 ) -> None:
-    monkeypatch.setattr(f"{__name__}.OLD", frozenset([STALE.path]))
+    host, (command,) = opened(one, allow_restart=True)
+    assert not carried_out(host, command)
+    assert done == ["stop", "start"]
     (told,) = words(opened(one, allow_restart=True)[1])
     assert "a restart does not bring it as things are" in told
-    assert done == []
+    assert done == ["stop", "start"]
 
 
 def test_what_its_configuration_does_not_pass_is_no_reason_for_a_restart(done: list[str]) -> None:
