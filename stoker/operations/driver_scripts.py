@@ -28,7 +28,8 @@ set -euo pipefail
 vmid=$1 version=$2 new=$3 kind=$4 source=$5
 shift 5
 scratch /var/tmp/stoker-driver
-trap 'rm -rf -- "$work"' EXIT
+# A child that is ended before it has laid down its parent's traps would run them.
+trap '[ "$BASHPID" != $$ ] || rm -rf -- "$work"' EXIT
 trap 'exit 143' TERM INT HUP
 mkdir -p "$work/files" "$work/tree/lib" "$work/tree/bin"
 fail() { echo "$1" >&2; exit 1; }
