@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from pyinfra import host, inventory
-from pyinfra.api import DeployError, deploy
+from pyinfra.api import deploy
 from pyinfra.api.host import Host
 
-from stoker.container.wanted import Wanted
 from stoker.operations import barrier, containers
 from stoker.operations import wheels as operations
-from stoker.refused import Refused
+from stoker.operations.container import declared
 from stoker.serving import selection, tools
 from stoker.serving.lock import Release
 
@@ -40,11 +39,7 @@ def wheels() -> None:
 
 def _protection(container: Host) -> tuple[int, bool]:
     """Its VMID, and whether its data declare it protected."""
-    said = container.data.get("container")
-    try:
-        wanted = said is not None and Wanted.of(said, container.data.get("container_defaults"))
-    except Refused as error:
-        raise DeployError(str(error)) from error
+    wanted = declared.wanted(container)
     return container.data.pct_vmid, bool(wanted and wanted.protection)
 
 
